@@ -1,0 +1,3 @@
+//! The `coremill` command: one file per subcommand.
+
+fn main() {}

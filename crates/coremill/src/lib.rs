@@ -1,0 +1,1 @@
+//! Lower, transform and write Core ML programs: the library's face.

@@ -1,0 +1,1 @@
+//! ExecuTorch's .pte, compile specs and the delegate's in-memory file system.

@@ -1,0 +1,1 @@
+//! Evaluation of MIL ops on the CPU.

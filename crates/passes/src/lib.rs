@@ -1,0 +1,1 @@
+//! Graph passes, pipelines and the pass manager.
