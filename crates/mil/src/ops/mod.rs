@@ -1,0 +1,36 @@
+//! The op table: one entry per op type, one file per family, each with the family's type inference.
+//!
+//! The tables are plain data; [`schema_of`] finds an entry by kind in constant time.
+
+use std::sync::LazyLock;
+
+use crate::{OpKind, OpSchema, OpVersion, Opset};
+
+pub(crate) mod common;
+mod elementwise_unary;
+
+/// Every family's entries.
+const FAMILIES: &[&[OpSchema]] = &[elementwise_unary::OPS];
+
+static BY_KIND: LazyLock<Vec<Option<&'static OpSchema>>> = LazyLock::new(|| {
+    let mut index = vec![None; OpKind::ALL.len() + 1];
+    for schema in all_schemas() {
+        index[schema.kind as usize] = Some(schema);
+    }
+    index
+});
+
+/// The table's entry of an op; `None` for [`OpKind::Unknown`].
+pub fn schema_of(kind: OpKind) -> Option<&'static OpSchema> {
+    BY_KIND.get(kind as usize).copied().flatten()
+}
+
+/// Every entry of the table, by family.
+pub fn all_schemas() -> impl Iterator<Item = &'static OpSchema> {
+    FAMILIES.iter().flat_map(|f| f.iter())
+}
+
+/// The definition of an op that holds in an opset.
+pub fn version_of(kind: OpKind, opset: Opset) -> Option<&'static OpVersion> {
+    schema_of(kind)?.version(opset)
+}
