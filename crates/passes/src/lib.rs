@@ -1,1 +1,31 @@
-//! Graph passes, pipelines and the pass manager.
+//! Graph passes, the pipelines that name them, and the manager that runs them.
+//!
+//! A pass is one file under `src/<namespace>/`, one spec under `specs/<namespace>/` and one line in
+//! `registry.rs`. Most passes are [`Rewrite`]s: they look at an op and give back a [`Patch`]; the driver
+//! applies it and looks again where something changed, so a pass costs what the program is long.
+//!
+//! The manager knows nothing of progress bars, timing or dumps: those are [`Instrument`]s.
+//!
+//! It deliberately reads no files, prints nothing and takes no time: callers do.
+
+mod common;
+mod instrument;
+mod manager;
+mod options;
+mod pass;
+mod patch;
+mod peer_passes;
+mod pipeline;
+mod presets;
+mod registry;
+mod rewrite;
+
+pub use instrument::{Instrument, StepInfo, StepOutcome};
+pub use manager::{PassManager, PipelineError, RunSummary};
+pub use options::{OptionError, OptionKind, OptionSpec, Options};
+pub use pass::{Pass, PassContext, PassError, PassInfo};
+pub use patch::{NewPatchOp, Patch, PatchValue};
+pub use pipeline::{PassSpec, Pipeline, PipelineParseError, ResolveError};
+pub use presets::{PRESETS, preset};
+pub use registry::{all_passes, find_pass};
+pub use rewrite::{Rewrite, rewrite, rewrite_function};
