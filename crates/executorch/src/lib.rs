@@ -9,6 +9,6 @@
 
 pub mod compile_spec;
 pub mod inmemory_fs;
-//pub mod pte;
+pub mod pte;
 
 mod generated;
