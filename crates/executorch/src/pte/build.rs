@@ -95,7 +95,6 @@ pub fn write_single_delegate(
             offsets: vec![0],
         }),
         segments: vec![Segment::new(Bytes::new())],
-        named_data: Some(Vec::new()),
         ..Program::default()
     };
     match storage {

@@ -10,12 +10,18 @@ pub fn kv_cache() -> Bytes {
 }
 
 /// Every `.pte` of the shared folder's models; empty, and said aloud, where the folder is not there.
-#[allow(dead_code, reason = "not every test file that has this module uses the shared folder")]
+#[allow(
+    dead_code,
+    reason = "not every test file that has this module uses the shared folder"
+)]
 pub fn shared_programs() -> Vec<(PathBuf, Bytes)> {
     let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let shared = std::env::var_os("COREMILL_SHARED").map_or(beside, PathBuf::from);
     let Ok(models) = std::fs::read_dir(shared.join("models")) else {
-        eprintln!("SKIPPED: no models in {}; set COREMILL_SHARED to the shared folder", shared.display());
+        eprintln!(
+            "SKIPPED: no models in {}; set COREMILL_SHARED to the shared folder",
+            shared.display()
+        );
         return Vec::new();
     };
     let mut programs = Vec::new();
