@@ -3,9 +3,7 @@
 mod common;
 
 use bytes::Bytes;
-use coremill_executorch::compile_spec::{
-    CompileSpec, CompileSpecs, CoreMlOptions, DeploymentTarget,
-};
+use coremill_executorch::compile_spec::{CompileSpec, CompileSpecs, CoreMlOptions, DeploymentTarget};
 use coremill_executorch::inmemory_fs::Directory;
 use coremill_executorch::pte::program::{DataLocation, ScalarType, TensorShapeDynamism};
 use coremill_executorch::pte::{
@@ -17,26 +15,16 @@ fn every_program_of_the_peer_comes_back_byte_for_byte() {
     let mut programs = common::shared_programs();
     programs.push(("kv_cache_seed.pte".into(), common::kv_cache()));
     for (path, file) in programs {
-        let program =
-            PteFile::read(&file).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let written = program
-            .write()
-            .expect("a program that was read can be written");
+        let program = PteFile::read(&file).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let written = program.write().expect("a program that was read can be written");
         assert!(written == file, "{} differs", path.display());
         for delegate in program.delegates() {
             assert!(delegate.is_core_ml());
             CoreMlOptions::decode(delegate.compile_specs).expect("the peer's options");
             let unflattened = Directory::unflatten(&delegate.processed).expect("the peer's blob");
             assert_eq!(unflattened.root_name, "lowered_module");
-            let flattened = unflattened
-                .root
-                .flatten(&unflattened.root_name)
-                .expect("a tree that was read");
-            assert!(
-                flattened == delegate.processed,
-                "{}: the blob differs",
-                path.display()
-            );
+            let flattened = unflattened.root.flatten(&unflattened.root_name).expect("a tree that was read");
+            assert!(flattened == delegate.processed, "{}: the blob differs", path.display());
         }
     }
 }
@@ -46,21 +34,12 @@ fn a_program_describes_its_methods() {
     let file = common::kv_cache();
     let program = PteFile::read(&file).expect("the fixture");
     let methods = program.methods();
-    let [method] = methods.as_slice() else {
-        panic!("one method")
-    };
+    let [method] = methods.as_slice() else { panic!("one method") };
     assert_eq!(method.name, "forward");
     assert_eq!(method.memory_planned_buffer_sizes, [80]);
     assert_eq!(method.backends, ["CoreMLBackend"]);
-    let inputs: Vec<_> = method
-        .inputs
-        .iter()
-        .filter_map(|value| value.as_tensor())
-        .collect();
-    let facts: Vec<_> = inputs
-        .iter()
-        .map(|t| (t.scalar_type, t.sizes, t.dim_order, t.nbytes))
-        .collect();
+    let inputs: Vec<_> = method.inputs.iter().filter_map(|value| value.as_tensor()).collect();
+    let facts: Vec<_> = inputs.iter().map(|t| (t.scalar_type, t.sizes, t.dim_order, t.nbytes)).collect();
     assert_eq!(
         facts,
         [
@@ -84,15 +63,9 @@ fn another_pipeline_keeps_everything_else() {
     let file = common::kv_cache();
     let mut program = PteFile::read(&file).expect("the fixture");
     let before = program.clone();
-    let mut specs = program
-        .delegate("forward", 0)
-        .expect("a delegate")
-        .compile_specs
-        .clone();
+    let mut specs = program.delegate("forward", 0).expect("a delegate").compile_specs.clone();
     specs.set(CompileSpec::pass_pipeline(&["common::noop_elimination"]));
-    program
-        .replace_delegate("forward", 0, specs.clone(), Bytes::from_static(b"another"))
-        .expect("it is there");
+    program.replace_delegate("forward", 0, specs.clone(), Bytes::from_static(b"another")).expect("it is there");
     let written = Bytes::from(program.write().expect("writable"));
     let again = PteFile::read(&written).expect("readable");
     let delegate = again.delegate("forward", 0).expect("still there");
@@ -100,14 +73,7 @@ fn another_pipeline_keeps_everything_else() {
     assert_eq!(delegate.compile_specs, &specs);
     let mut undone = again.clone();
     let old = before.delegate("forward", 0).expect("a delegate");
-    undone
-        .replace_delegate(
-            "forward",
-            0,
-            old.compile_specs.clone(),
-            old.processed.clone(),
-        )
-        .expect("it is there");
+    undone.replace_delegate("forward", 0, old.compile_specs.clone(), old.processed.clone()).expect("it is there");
     assert_eq!(undone.write().expect("writable"), file);
 }
 
@@ -131,16 +97,9 @@ fn a_new_program_is_what_the_peer_writes() {
     let file = common::kv_cache();
     let program = PteFile::read(&file).expect("the fixture");
     let delegate = program.delegate("forward", 0).expect("a delegate");
-    let specs = CoreMlOptions::decode(delegate.compile_specs)
-        .expect("options")
-        .encode();
+    let specs = CoreMlOptions::decode(delegate.compile_specs).expect("options").encode();
     assert_eq!(&specs, delegate.compile_specs);
-    let ours = write_single_delegate(
-        &kv_cache_method(),
-        specs,
-        delegate.processed,
-        DelegateStorage::Segment,
-    );
+    let ours = write_single_delegate(&kv_cache_method(), specs, delegate.processed, DelegateStorage::Segment);
     let ours = ours.expect("a sound method");
     assert_eq!(ours, program);
     assert!(ours.write().expect("writable") == file);
@@ -163,14 +122,7 @@ fn described(program: &PteFile) -> MethodSpec {
     let args = delegate.call_args.expect("a call");
     let (given, made) = args.split_at(method.inputs.len());
     let among = |args: &[i32], values: &[i32]| {
-        args.iter()
-            .map(|arg| {
-                values
-                    .iter()
-                    .position(|value| value == arg)
-                    .expect("of the method")
-            })
-            .collect()
+        args.iter().map(|arg| values.iter().position(|value| value == arg).expect("of the method")).collect()
     };
     MethodSpec {
         name: "forward".to_owned(),
@@ -189,31 +141,13 @@ fn every_method_of_the_peer_can_be_built_anew() {
         let delegate = program.delegate("forward", 0).expect("a delegate");
         let spec = described(&program);
         let specs = delegate.compile_specs.clone();
-        let ours = write_single_delegate(
-            &spec,
-            specs,
-            delegate.processed.clone(),
-            DelegateStorage::Segment,
-        );
+        let ours = write_single_delegate(&spec, specs, delegate.processed.clone(), DelegateStorage::Segment);
         let ours = ours.expect("a sound method");
-        let (theirs, ours) = (
-            program.method("forward").expect("forward"),
-            ours.method("forward").expect("forward"),
-        );
+        let (theirs, ours) = (program.method("forward").expect("forward"), ours.method("forward").expect("forward"));
         assert_eq!(ours.inputs, theirs.inputs, "{}", path.display());
         assert_eq!(ours.outputs, theirs.outputs, "{}", path.display());
-        assert_eq!(
-            ours.memory_planned_buffer_sizes,
-            theirs.memory_planned_buffer_sizes,
-            "{}",
-            path.display()
-        );
-        assert_eq!(
-            ours.plan.container_meta_type,
-            theirs.plan.container_meta_type,
-            "{}",
-            path.display()
-        );
+        assert_eq!(ours.memory_planned_buffer_sizes, theirs.memory_planned_buffer_sizes, "{}", path.display());
+        assert_eq!(ours.plan.container_meta_type, theirs.plan.container_meta_type, "{}", path.display());
     }
 }
 
@@ -222,12 +156,7 @@ fn inline_data_is_aligned_and_comes_back() {
     for len in [0, 1, 15, 16, 17, 1000] {
         let blob = Bytes::from(vec![0xa5; len]);
         let specs = CompileSpecs::default();
-        let program = write_single_delegate(
-            &kv_cache_method(),
-            specs,
-            blob.clone(),
-            DelegateStorage::Inline,
-        );
+        let program = write_single_delegate(&kv_cache_method(), specs, blob.clone(), DelegateStorage::Inline);
         let program = program.expect("a sound method");
         let written = Bytes::from(program.write().expect("writable"));
         let again = PteFile::read(&written).expect("readable");
@@ -236,10 +165,7 @@ fn inline_data_is_aligned_and_comes_back() {
         assert_eq!(delegate.processed, blob);
         assert_eq!(delegate.location, DataLocation::Inline);
         if len > 0 {
-            assert_eq!(
-                (delegate.processed.as_ptr() as usize - written.as_ptr() as usize) % 16,
-                0
-            );
+            assert_eq!((delegate.processed.as_ptr() as usize - written.as_ptr() as usize) % 16, 0);
         }
     }
 }
@@ -252,18 +178,8 @@ fn a_dynamic_method_has_its_largest_memory() {
         outputs: vec![TensorSpec::upper_bound(ScalarType::Float, [8, 50, 64])],
         ..MethodSpec::default()
     };
-    let program = write_single_delegate(
-        &method,
-        CompileSpecs::default(),
-        Bytes::from_static(b"x"),
-        DelegateStorage::Segment,
-    )
-    .expect("a sound method");
-    assert_eq!(
-        program
-            .methods()
-            .first()
-            .map(|m| m.memory_planned_buffer_sizes.clone()),
-        Some(vec![358_400])
-    );
+    let program =
+        write_single_delegate(&method, CompileSpecs::default(), Bytes::from_static(b"x"), DelegateStorage::Segment)
+            .expect("a sound method");
+    assert_eq!(program.methods().first().map(|m| m.memory_planned_buffer_sizes.clone()), Some(vec![358_400]));
 }

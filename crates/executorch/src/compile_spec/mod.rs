@@ -12,9 +12,7 @@ use std::fmt;
 
 use bytes::Bytes;
 
-pub use options::{
-    ComputePrecision, ComputeUnits, CoreMlOptions, DeploymentTarget, ModelType, WeightSharing,
-};
+pub use options::{ComputePrecision, ComputeUnits, CoreMlOptions, DeploymentTarget, ModelType, WeightSharing};
 pub use python_json::to_python_json;
 pub use shapes::{EnumeratedShapes, ShapeDim};
 
@@ -62,10 +60,7 @@ pub struct CompileSpec {
 impl CompileSpec {
     /// A spec with `key` and `value`.
     pub fn new(key: impl Into<String>, value: impl Into<Bytes>) -> Self {
-        Self {
-            key: key.into(),
-            value: value.into(),
-        }
+        Self { key: key.into(), value: value.into() }
     }
 
     /// Parses `KEY=VALUE`, as a command line gives it. Everything after the first `=` is the value, byte for byte.
@@ -86,10 +81,7 @@ impl CompileSpec {
     /// The `pass_pipeline` spec for a list of pass ids.
     pub fn pass_pipeline<S: AsRef<str>>(ids: &[S]) -> Self {
         let ids = ids.iter().map(|id| id.as_ref().into()).collect();
-        Self::new(
-            keys::PASS_PIPELINE,
-            to_python_json(&serde_json::Value::Array(ids)),
-        )
+        Self::new(keys::PASS_PIPELINE, to_python_json(&serde_json::Value::Array(ids)))
     }
 
     /// The value as text where it is UTF-8.
@@ -131,11 +123,7 @@ fn quote(bytes: &Bytes) -> String {
     const SHOWN: usize = 96;
     let shown = bytes.slice(..bytes.len().min(SHOWN));
     let rest = bytes.len() - shown.len();
-    let tail = if rest > 0 {
-        format!(" (and {rest} more bytes)")
-    } else {
-        String::new()
-    };
+    let tail = if rest > 0 { format!(" (and {rest} more bytes)") } else { String::new() };
     format!("b\"{}\"{tail}", shown.escape_ascii())
 }
 

@@ -7,9 +7,7 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::to_python_json;
-use super::{
-    CompileSpec, CompileSpecError, CompileSpecErrors, CompileSpecs, EnumeratedShapes, keys, shapes,
-};
+use super::{CompileSpec, CompileSpecError, CompileSpecErrors, CompileSpecs, EnumeratedShapes, keys, shapes};
 
 /// The processors a model may run on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -99,15 +97,7 @@ spellings!(ModelType: Model = "model", CompiledModel = "compiled_model");
 spellings!(WeightSharing: Positional = "positional", Disabled = "disabled");
 
 impl DeploymentTarget {
-    const ALL: [Self; 7] = [
-        Self::Ios13,
-        Self::Ios14,
-        Self::Ios15,
-        Self::Ios16,
-        Self::Ios17,
-        Self::Ios18,
-        Self::Ios26,
-    ];
+    const ALL: [Self; 7] = [Self::Ios13, Self::Ios14, Self::Ios15, Self::Ios16, Self::Ios17, Self::Ios18, Self::Ios26];
 
     /// `Model.specificationVersion` of a model for this target: 4 for iOS13 up to 10 for iOS26.
     pub fn specification_version(self) -> i32 {
@@ -124,9 +114,7 @@ impl DeploymentTarget {
 
     /// The target with this specification version.
     pub fn from_specification_version(version: i32) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|target| target.specification_version() == version)
+        Self::ALL.into_iter().find(|target| target.specification_version() == version)
     }
 
     /// The target's name in lower case, such as `ios17`.
@@ -170,75 +158,44 @@ impl CoreMlOptions {
     /// # Errors
     /// Every value that cannot be understood, with its key and bytes.
     pub fn decode(specs: &CompileSpecs) -> Result<Self, CompileSpecErrors> {
-        let mut reader = Reader {
-            specs,
-            errors: Vec::new(),
-        };
+        let mut reader = Reader { specs, errors: Vec::new() };
         let options = Self {
-            compute_units: reader
-                .read(keys::COMPUTE_UNITS, compute_units)
-                .unwrap_or_default(),
-            min_deployment_target: reader
-                .read(keys::MIN_DEPLOYMENT_TARGET, deployment_target)
-                .flatten(),
-            model_compute_precision: reader
-                .read(keys::MODEL_COMPUTE_PRECISION, precision)
-                .unwrap_or_default(),
-            model_type: reader
-                .read(keys::MODEL_TYPE, model_type)
-                .unwrap_or_default(),
+            compute_units: reader.read(keys::COMPUTE_UNITS, compute_units).unwrap_or_default(),
+            min_deployment_target: reader.read(keys::MIN_DEPLOYMENT_TARGET, deployment_target).flatten(),
+            model_compute_precision: reader.read(keys::MODEL_COMPUTE_PRECISION, precision).unwrap_or_default(),
+            model_type: reader.read(keys::MODEL_TYPE, model_type).unwrap_or_default(),
             op_linear_quantizer_config: reader.read(keys::OP_LINEAR_QUANTIZER_CONFIG, json_object),
-            enumerated_shapes: reader.read(keys::ENUMERATED_SHAPES, |text| {
-                shapes::from_json(&json(text)?)
-            }),
+            enumerated_shapes: reader.read(keys::ENUMERATED_SHAPES, |text| shapes::from_json(&json(text)?)),
             pass_pipeline: reader.read(keys::PASS_PIPELINE, pass_ids),
             multimethod_weight_sharing_strategy: reader
                 .read(keys::MULTIMETHOD_WEIGHT_SHARING_STRATEGY, weight_sharing)
                 .unwrap_or_default(),
         };
-        if reader.errors.is_empty() {
-            Ok(options)
-        } else {
-            Err(CompileSpecErrors(reader.errors))
-        }
+        if reader.errors.is_empty() { Ok(options) } else { Err(CompileSpecErrors(reader.errors)) }
     }
 
     /// The specs that ExecuTorch writes for these options: the first four always, the JSON ones when present, the
     /// weight sharing strategy when it is not the default.
     pub fn encode(&self) -> CompileSpecs {
-        let target = self
-            .min_deployment_target
-            .map(|target| target.specification_version().to_string());
+        let target = self.min_deployment_target.map(|target| target.specification_version().to_string());
         let mut specs = vec![
             CompileSpec::new(keys::COMPUTE_UNITS, self.compute_units.as_str()),
             CompileSpec::new(keys::MIN_DEPLOYMENT_TARGET, target.unwrap_or_default()),
-            CompileSpec::new(
-                keys::MODEL_COMPUTE_PRECISION,
-                self.model_compute_precision.as_str(),
-            ),
+            CompileSpec::new(keys::MODEL_COMPUTE_PRECISION, self.model_compute_precision.as_str()),
             CompileSpec::new(keys::MODEL_TYPE, self.model_type.as_str()),
         ];
         if let Some(config) = &self.op_linear_quantizer_config {
-            specs.push(CompileSpec::new(
-                keys::OP_LINEAR_QUANTIZER_CONFIG,
-                to_python_json(config),
-            ));
+            specs.push(CompileSpec::new(keys::OP_LINEAR_QUANTIZER_CONFIG, to_python_json(config)));
         }
         if let Some(ids) = &self.pass_pipeline {
             specs.push(CompileSpec::pass_pipeline(ids));
         }
         if let Some(entries) = &self.enumerated_shapes {
-            specs.push(CompileSpec::new(
-                keys::ENUMERATED_SHAPES,
-                to_python_json(&shapes::to_json(entries)),
-            ));
+            specs.push(CompileSpec::new(keys::ENUMERATED_SHAPES, to_python_json(&shapes::to_json(entries))));
         }
         if self.multimethod_weight_sharing_strategy != WeightSharing::default() {
             let strategy = self.multimethod_weight_sharing_strategy.as_str();
-            specs.push(CompileSpec::new(
-                keys::MULTIMETHOD_WEIGHT_SHARING_STRATEGY,
-                strategy,
-            ));
+            specs.push(CompileSpec::new(keys::MULTIMETHOD_WEIGHT_SHARING_STRATEGY, strategy));
         }
         specs.into()
     }
@@ -257,17 +214,11 @@ impl Reader<'_> {
             Some(text) => parse(text),
             None => Err("it is not UTF-8".to_owned()),
         };
-        parsed
-            .map_err(|problem| self.report(key, &spec.value, problem))
-            .ok()
+        parsed.map_err(|problem| self.report(key, &spec.value, problem)).ok()
     }
 
     fn report(&mut self, key: &str, bytes: &Bytes, problem: String) {
-        self.errors.push(CompileSpecError {
-            key: key.to_owned(),
-            bytes: bytes.clone(),
-            problem,
-        });
+        self.errors.push(CompileSpecError { key: key.to_owned(), bytes: bytes.clone(), problem });
     }
 }
 
@@ -295,10 +246,7 @@ fn deployment_target(text: &str) -> Result<Option<DeploymentTarget>, String> {
     let version = text.trim().parse().ok();
     match version.and_then(DeploymentTarget::from_specification_version) {
         Some(target) => Ok(Some(target)),
-        None => Err(
-            "a specification version from 4 (iOS13) to 10 (iOS26), or nothing, is wanted"
-                .to_owned(),
-        ),
+        None => Err("a specification version from 4 (iOS13) to 10 (iOS26), or nothing, is wanted".to_owned()),
     }
 }
 
@@ -307,17 +255,12 @@ fn json(text: &str) -> Result<Value, String> {
 }
 
 fn json_object(text: &str) -> Result<Value, String> {
-    Some(json(text)?)
-        .filter(Value::is_object)
-        .ok_or_else(|| "a JSON object is wanted".to_owned())
+    Some(json(text)?).filter(Value::is_object).ok_or_else(|| "a JSON object is wanted".to_owned())
 }
 
 fn pass_ids(text: &str) -> Result<Vec<String>, String> {
     let ids = match json(text)? {
-        Value::Array(ids) => ids
-            .into_iter()
-            .map(|id| id.as_str().map(str::to_owned))
-            .collect(),
+        Value::Array(ids) => ids.into_iter().map(|id| id.as_str().map(str::to_owned)).collect(),
         _ => None,
     };
     ids.ok_or_else(|| "a JSON list of pass ids, each a string, is wanted".to_owned())

@@ -87,10 +87,7 @@ fn write_float(out: &mut String, float: f64) {
         push_formatted(out, format_args!("{float:?}"));
     } else {
         let sign = if exponent < 0 { '-' } else { '+' };
-        push_formatted(
-            out,
-            format_args!("{mantissa}e{sign}{:02}", exponent.unsigned_abs()),
-        );
+        push_formatted(out, format_args!("{mantissa}e{sign}{:02}", exponent.unsigned_abs()));
     }
 }
 

@@ -35,8 +35,7 @@ pub struct EnumeratedShapes {
 /// Reads the list of entries; the error says what is wrong and where.
 pub(super) fn from_json(value: &Value) -> Result<Vec<EnumeratedShapes>, String> {
     let entries = value.as_array().ok_or("a JSON list of pairs is wanted")?;
-    let read =
-        |(i, entry): (usize, &Value)| entry_from_json(entry).map_err(|e| format!("entry {i}: {e}"));
+    let read = |(i, entry): (usize, &Value)| entry_from_json(entry).map_err(|e| format!("entry {i}: {e}"));
     entries.iter().enumerate().map(read).collect()
 }
 
@@ -46,70 +45,36 @@ fn entry_from_json(entry: &Value) -> Result<EnumeratedShapes, String> {
         return Err("a pair of a shape and its values is wanted".to_owned());
     };
     let fields = symbolic.as_object().filter(|fields| fields.len() == 1);
-    let dims = fields
-        .and_then(|fields| fields.get("shape"))
-        .and_then(Value::as_array);
+    let dims = fields.and_then(|fields| fields.get("shape")).and_then(Value::as_array);
     let dims = dims.ok_or("the shape is an object with the one field 'shape', a list")?;
-    let symbolic = dims
-        .iter()
-        .map(dim_from_json)
-        .collect::<Result<Vec<_>, _>>()?;
+    let symbolic = dims.iter().map(dim_from_json).collect::<Result<Vec<_>, _>>()?;
     let [Value::Array(shapes), Value::Array(inputs)] = values.as_slice() else {
         return Err("the values are a list of shapes and a list of input names".to_owned());
     };
-    let shapes = shapes
-        .iter()
-        .map(|shape| sizes_from_json(shape, symbolic.len()))
-        .collect::<Result<_, _>>()?;
-    let name = |name: &Value| {
-        name.as_str()
-            .map(str::to_owned)
-            .ok_or("an input name is a string")
-    };
+    let shapes = shapes.iter().map(|shape| sizes_from_json(shape, symbolic.len())).collect::<Result<_, _>>()?;
+    let name = |name: &Value| name.as_str().map(str::to_owned).ok_or("an input name is a string");
     let inputs = inputs.iter().map(name).collect::<Result<_, _>>()?;
-    Ok(EnumeratedShapes {
-        symbolic,
-        shapes,
-        inputs,
-    })
+    Ok(EnumeratedShapes { symbolic, shapes, inputs })
 }
 
 fn dim_from_json(dim: &Value) -> Result<ShapeDim, String> {
     if let Some(size) = dim.as_i64() {
         return Ok(ShapeDim::Fixed(size));
     }
-    let problem = || {
-        format!(
-            "{dim} is no dimension: an integer, or an object with key_name, low and high, is wanted"
-        )
-    };
-    let fields = dim
-        .as_object()
-        .filter(|fields| fields.len() == 3)
-        .ok_or_else(problem)?;
+    let problem = || format!("{dim} is no dimension: an integer, or an object with key_name, low and high, is wanted");
+    let fields = dim.as_object().filter(|fields| fields.len() == 3).ok_or_else(problem)?;
     let bound = |name: &str| match fields.get(name) {
         Some(Value::Null) => Ok(None),
         Some(value) => value.as_i64().map(Some).ok_or_else(problem),
         None => Err(problem()),
     };
-    let name = fields
-        .get("key_name")
-        .and_then(Value::as_str)
-        .ok_or_else(problem)?;
-    Ok(ShapeDim::Symbol {
-        name: name.to_owned(),
-        low: bound("low")?,
-        high: bound("high")?,
-    })
+    let name = fields.get("key_name").and_then(Value::as_str).ok_or_else(problem)?;
+    Ok(ShapeDim::Symbol { name: name.to_owned(), low: bound("low")?, high: bound("high")? })
 }
 
 fn sizes_from_json(shape: &Value, rank: usize) -> Result<Vec<i64>, String> {
-    let sizes = shape
-        .as_array()
-        .and_then(|sizes| sizes.iter().map(Value::as_i64).collect::<Option<Vec<_>>>());
-    sizes
-        .filter(|sizes| sizes.len() == rank)
-        .ok_or_else(|| format!("{shape} is no list of {rank} sizes"))
+    let sizes = shape.as_array().and_then(|sizes| sizes.iter().map(Value::as_i64).collect::<Option<Vec<_>>>());
+    sizes.filter(|sizes| sizes.len() == rank).ok_or_else(|| format!("{shape} is no list of {rank} sizes"))
 }
 
 /// Writes the list of entries.

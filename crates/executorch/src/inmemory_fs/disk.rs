@@ -34,8 +34,7 @@ impl Directory {
             match node {
                 Node::Directory(directory) => directory.write_to_disk(&inner)?,
                 Node::File(contents) => {
-                    let file =
-                        fs::File::create_new(&inner).and_then(|mut file| file.write_all(contents));
+                    let file = fs::File::create_new(&inner).and_then(|mut file| file.write_all(contents));
                     file.map_err(|error| at(&inner, error))?;
                 }
             }
@@ -54,18 +53,13 @@ fn read_directory(path: &Path, depth: usize) -> io::Result<Directory> {
     let mut entries = IndexMap::with_capacity(listing.len());
     for entry in listing {
         let inner = entry.path();
-        let name = entry
-            .file_name()
-            .into_string()
-            .map_err(|_| invalid(&inner, "the name is not UTF-8"))?;
+        let name = entry.file_name().into_string().map_err(|_| invalid(&inner, "the name is not UTF-8"))?;
         check_name(&name).map_err(|problem| invalid(&inner, problem))?;
         let kind = entry.file_type().map_err(|error| at(&inner, error))?;
         let node = if kind.is_dir() {
             Node::Directory(read_directory(&inner, depth + 1)?)
         } else if kind.is_file() {
-            Node::File(Bytes::from(
-                fs::read(&inner).map_err(|error| at(&inner, error))?,
-            ))
+            Node::File(Bytes::from(fs::read(&inner).map_err(|error| at(&inner, error))?))
         } else {
             return Err(invalid(&inner, "it is neither a file nor a folder"));
         };
@@ -79,8 +73,5 @@ fn at(path: &Path, error: io::Error) -> io::Error {
 }
 
 fn invalid(path: &Path, problem: &str) -> io::Error {
-    io::Error::new(
-        io::ErrorKind::InvalidInput,
-        format!("{}: {problem}", path.display()),
-    )
+    io::Error::new(io::ErrorKind::InvalidInput, format!("{}: {problem}", path.display()))
 }

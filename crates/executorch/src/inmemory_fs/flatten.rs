@@ -58,8 +58,7 @@ impl Directory {
     /// # Errors
     /// Those of the writer; a tree that cannot be flattened is an [`io::ErrorKind::InvalidInput`].
     pub fn flatten_to(&self, root_name: &str, out: &mut impl Write) -> io::Result<()> {
-        let plan = Plan::of(self, root_name)
-            .map_err(|e| io::Error::new(io::ErrorKind::InvalidInput, e))?;
+        let plan = Plan::of(self, root_name).map_err(|e| io::Error::new(io::ErrorKind::InvalidInput, e))?;
         for contents in &plan.files {
             out.write_all(contents)?;
         }
@@ -75,21 +74,12 @@ struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     fn of(root: &'a Directory, root_name: &str) -> Result<Self, FlattenError> {
-        check_name(root_name).map_err(|problem| FlattenError {
-            path: root_name.to_owned(),
-            problem,
-        })?;
-        let mut plan = Plan {
-            files: Vec::new(),
-            trailer: Vec::new(),
-        };
+        check_name(root_name).map_err(|problem| FlattenError { path: root_name.to_owned(), problem })?;
+        let mut plan = Plan { files: Vec::new(), trailer: Vec::new() };
         let mut nodes = Vec::new();
         let mut offset = 0;
         plan.add_directory(root, root_name, &mut Vec::new(), &mut offset, &mut nodes)?;
-        let unwritable = |_| FlattenError {
-            path: root_name.to_owned(),
-            problem: "its metadata is no JSON",
-        };
+        let unwritable = |_| FlattenError { path: root_name.to_owned(), problem: "its metadata is no JSON" };
         plan.trailer = serde_json::to_vec(&Metadata { nodes }).map_err(unwritable)?;
         plan.trailer.reverse();
         Ok(plan)
@@ -113,10 +103,7 @@ impl<'a> Plan<'a> {
         let mut children = std::collections::BTreeMap::new();
         for (child, node) in &directory.entries {
             path.push(child);
-            let refuse = |problem| FlattenError {
-                path: path.join("/"),
-                problem,
-            };
+            let refuse = |problem| FlattenError { path: path.join("/"), problem };
             check_name(child).map_err(refuse)?;
             if path.len() > MAX_DEPTH {
                 return Err(refuse("directories nest too deeply"));
@@ -124,10 +111,7 @@ impl<'a> Plan<'a> {
             let index = match node {
                 Node::Directory(inner) => self.add_directory(inner, child, path, offset, nodes)?,
                 Node::File(contents) => {
-                    let data_region = Region {
-                        offset: *offset,
-                        size: contents.len() as u64,
-                    };
+                    let data_region = Region { offset: *offset, size: contents.len() as u64 };
                     *offset += data_region.size;
                     self.files.push(contents);
                     nodes.push(NodeMetadata {
@@ -142,12 +126,7 @@ impl<'a> Plan<'a> {
             children.insert(child.clone(), index);
             path.pop();
         }
-        nodes.push(NodeMetadata {
-            children,
-            data_region: Region::default(),
-            kind: 1,
-            name: name.to_owned(),
-        });
+        nodes.push(NodeMetadata { children, data_region: Region::default(), kind: 1, name: name.to_owned() });
         Ok(nodes.len() - 1)
     }
 }

@@ -48,15 +48,8 @@ impl Directory {
     ///
     /// # Errors
     /// When a component of the path is already a file, or the last one a directory, or a name is not a plain one.
-    pub fn insert_file(
-        &mut self,
-        path: &str,
-        contents: impl Into<Bytes>,
-    ) -> Result<(), FlattenError> {
-        let refuse = |problem: &'static str| FlattenError {
-            path: path.to_owned(),
-            problem,
-        };
+    pub fn insert_file(&mut self, path: &str, contents: impl Into<Bytes>) -> Result<(), FlattenError> {
+        let refuse = |problem: &'static str| FlattenError { path: path.to_owned(), problem };
         let mut directory = self;
         let (parents, name) = match path.rsplit_once('/') {
             Some((parents, name)) => (Some(parents), name),
@@ -75,9 +68,7 @@ impl Directory {
             Some(Node::Directory(_)) => return Err(refuse("a directory has this name")),
             Some(Node::File(old)) => *old = contents.into(),
             None => {
-                directory
-                    .entries
-                    .insert(name.to_owned(), Node::File(contents.into()));
+                directory.entries.insert(name.to_owned(), Node::File(contents.into()));
             }
         }
         Ok(())

@@ -13,10 +13,7 @@ const MAX_METADATA: usize = 10 << 20;
 
 /// A blob that is no flattened directory, or not one that may be unpacked.
 #[derive(Debug, thiserror::Error)]
-#[allow(
-    missing_docs,
-    reason = "the messages say it; offsets are in bytes from the start of the blob"
-)]
+#[allow(missing_docs, reason = "the messages say it; offsets are in bytes from the start of the blob")]
 pub enum UnflattenError {
     #[error(
         "the blob ends in byte {byte:#04x} at offset {offset}, where metadata of an in-memory file system ends in '{{' (reversed)"
@@ -29,16 +26,9 @@ pub enum UnflattenError {
     )]
     UnfinishedMetadata { offset: usize, searched: usize },
     #[error("the metadata at offset {offset} is not what an in-memory file system holds: {error}")]
-    BadMetadata {
-        offset: usize,
-        error: serde_json::Error,
-    },
+    BadMetadata { offset: usize, error: serde_json::Error },
     #[error("node {index} ('{name}') of the metadata: {problem}")]
-    BadNode {
-        index: usize,
-        name: String,
-        problem: String,
-    },
+    BadNode { index: usize, name: String, problem: String },
     #[error("the metadata lists no nodes, so there is no root directory")]
     NoNodes,
 }
@@ -83,10 +73,7 @@ impl Directory {
     pub fn unflatten(blob: &Bytes) -> Result<Unflattened, UnflattenError> {
         let (data_end, text) = find_metadata(blob)?;
         let metadata: Metadata =
-            serde_json::from_slice(&text).map_err(|error| UnflattenError::BadMetadata {
-                offset: data_end,
-                error,
-            })?;
+            serde_json::from_slice(&text).map_err(|error| UnflattenError::BadMetadata { offset: data_end, error })?;
         check_regions(&metadata.nodes, data_end)?;
         build_tree(metadata.nodes, blob)
     }
@@ -95,19 +82,13 @@ impl Directory {
 /// Where the metadata starts in the blob, and its text put the right way round.
 fn find_metadata(blob: &[u8]) -> Result<(usize, Vec<u8>), UnflattenError> {
     let is_padding = |byte: &u8| *byte == 0 || byte.is_ascii_whitespace();
-    let end = blob
-        .iter()
-        .rposition(|byte| !is_padding(byte))
-        .map(|last| last + 1);
+    let end = blob.iter().rposition(|byte| !is_padding(byte)).map(|last| last + 1);
     let Some(body) = end.and_then(|end| blob.get(..end)) else {
         return Err(UnflattenError::Empty { len: blob.len() });
     };
     let last = body.len() - 1;
     if body.last() != Some(&b'{') {
-        return Err(UnflattenError::NoMetadata {
-            offset: last,
-            byte: body.last().copied().unwrap_or_default(),
-        });
+        return Err(UnflattenError::NoMetadata { offset: last, byte: body.last().copied().unwrap_or_default() });
     }
     let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
     for (position, byte) in body.iter().enumerate().rev().take(MAX_METADATA) {
@@ -125,18 +106,11 @@ fn find_metadata(blob: &[u8]) -> Result<(usize, Vec<u8>), UnflattenError> {
             return Ok((position, text));
         }
     }
-    Err(UnflattenError::UnfinishedMetadata {
-        offset: last,
-        searched: body.len().min(MAX_METADATA),
-    })
+    Err(UnflattenError::UnfinishedMetadata { offset: last, searched: body.len().min(MAX_METADATA) })
 }
 
 fn bad_node(index: usize, name: &str, problem: impl Into<String>) -> UnflattenError {
-    UnflattenError::BadNode {
-        index,
-        name: name.to_owned(),
-        problem: problem.into(),
-    }
+    UnflattenError::BadNode { index, name: name.to_owned(), problem: problem.into() }
 }
 
 /// Files lie before the metadata and do not overlap.
@@ -152,13 +126,9 @@ fn check_regions(nodes: &[NodeMetadata], data_end: usize) -> Result<(), Unflatte
             ));
         }
         let Region { offset, size } = node.data_region;
-        let end = offset
-            .checked_add(size)
-            .filter(|end| *end <= data_end as u64);
+        let end = offset.checked_add(size).filter(|end| *end <= data_end as u64);
         let Some(end) = end else {
-            let problem = format!(
-                "{size} bytes at offset {offset} reach past the {data_end} bytes of file data"
-            );
+            let problem = format!("{size} bytes at offset {offset} reach past the {data_end} bytes of file data");
             return Err(bad_node(index, &node.name, problem));
         };
         if node.kind == 0 && size > 0 {
@@ -171,11 +141,7 @@ fn check_regions(nodes: &[NodeMetadata], data_end: usize) -> Result<(), Unflatte
             && start < end
         {
             let name = nodes.get(*second).map_or("", |node| &node.name);
-            return Err(bad_node(
-                *second,
-                name,
-                format!("its bytes at offset {start} are also those of node {first}"),
-            ));
+            return Err(bad_node(*second, name, format!("its bytes at offset {start} are also those of node {first}")));
         }
     }
     Ok(())
@@ -196,19 +162,13 @@ fn build_tree(nodes: Vec<NodeMetadata>, blob: &Bytes) -> Result<Unflattened, Unf
             names.push(node.name);
             continue;
         }
-        let mut children: Vec<(usize, &String)> = node
-            .children
-            .iter()
-            .map(|(name, child)| (*child, name))
-            .collect();
+        let mut children: Vec<(usize, &String)> = node.children.iter().map(|(name, child)| (*child, name)).collect();
         children.sort_unstable();
         let mut entries = IndexMap::with_capacity(children.len());
         let mut depth = 1;
         for (child, name) in children {
             if names.get(child).is_some_and(|own| own != name) {
-                return Err(fail(format!(
-                    "child '{name}' is node {child}, which has another name"
-                )));
+                return Err(fail(format!("child '{name}' is node {child}, which has another name")));
             }
             let taken = built.get_mut(child).and_then(Option::take);
             let Some((inner, inner_depth)) = taken else {
@@ -228,20 +188,13 @@ fn build_tree(nodes: Vec<NodeMetadata>, blob: &Bytes) -> Result<Unflattened, Unf
     let (Some(root), Some(root_name)) = (built.pop(), names.pop()) else {
         return Err(UnflattenError::NoNodes);
     };
-    if let Some((index, name)) = built
-        .iter()
-        .zip(&names)
-        .enumerate()
-        .find_map(|(i, (node, name))| node.as_ref().map(|_| (i, name)))
+    if let Some((index, name)) =
+        built.iter().zip(&names).enumerate().find_map(|(i, (node, name))| node.as_ref().map(|_| (i, name)))
     {
         return Err(bad_node(index, name, "it is in no directory"));
     }
     match root {
         Some((Node::Directory(root), _)) => Ok(Unflattened { root_name, root }),
-        _ => Err(bad_node(
-            names.len(),
-            &root_name,
-            "the last node is the root and must be a directory",
-        )),
+        _ => Err(bad_node(names.len(), &root_name, "the last node is the root and must be a directory")),
     }
 }

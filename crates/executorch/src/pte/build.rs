@@ -28,23 +28,13 @@ impl TensorSpec {
     /// A tensor of one shape, laid out in the order of its dimensions.
     pub fn new(scalar_type: ScalarType, sizes: impl Into<Vec<i32>>) -> Self {
         let sizes = sizes.into();
-        let dim_order = (0..sizes.len())
-            .map(|dim| u8::try_from(dim).unwrap_or(u8::MAX))
-            .collect();
-        Self {
-            scalar_type,
-            sizes,
-            dim_order,
-            dynamic: false,
-        }
+        let dim_order = (0..sizes.len()).map(|dim| u8::try_from(dim).unwrap_or(u8::MAX)).collect();
+        Self { scalar_type, sizes, dim_order, dynamic: false }
     }
 
     /// The same with `sizes` as upper bounds.
     pub fn upper_bound(scalar_type: ScalarType, sizes: impl Into<Vec<i32>>) -> Self {
-        Self {
-            dynamic: true,
-            ..Self::new(scalar_type, sizes)
-        }
+        Self { dynamic: true, ..Self::new(scalar_type, sizes) }
     }
 }
 
@@ -90,10 +80,7 @@ pub fn write_single_delegate(
     let mut program = Program {
         execution_plan: vec![plan],
         // Entry 0 of the offsets stands for tensors without data; ExecuTorch gives it a segment, if an empty one.
-        constant_segment: Some(SubsegmentOffsets {
-            segment_index: 0,
-            offsets: vec![0],
-        }),
+        constant_segment: Some(SubsegmentOffsets { segment_index: 0, offsets: vec![0] }),
         segments: vec![Segment::new(Bytes::new())],
         ..Program::default()
     };
@@ -109,32 +96,18 @@ fn execution_plan(
     compile_specs: CompileSpecs,
     storage: DelegateStorage,
 ) -> Result<ExecutionPlan, PteError> {
-    let refuse = |problem: String| PteError::BadMethod {
-        method: method.name.clone(),
-        problem,
-    };
+    let refuse = |problem: String| PteError::BadMethod { method: method.name.clone(), problem };
     let tensors: Vec<&TensorSpec> = method.inputs.iter().chain(&method.outputs).collect();
-    let sizes = tensors
-        .iter()
-        .map(|tensor| checked_bytes(tensor))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(refuse)?;
+    let sizes = tensors.iter().map(|tensor| checked_bytes(tensor)).collect::<Result<Vec<_>, _>>().map_err(refuse)?;
     let (places, total) = memory_plan::plan(&sizes)
         .and_then(|(places, total)| Some((places, i64::try_from(total).ok()?)))
         .ok_or_else(|| refuse("its inputs and outputs do not fit into memory".to_owned()))?;
-    let values = tensors
-        .iter()
-        .zip(places)
-        .map(|(tensor, place)| value(tensor, place))
-        .collect();
+    let values = tensors.iter().zip(places).map(|(tensor, place)| value(tensor, place)).collect();
 
-    let count = |list: &[TensorSpec]| {
-        i32::try_from(list.len()).map_err(|_| refuse("it has too many values".to_owned()))
-    };
+    let count =
+        |list: &[TensorSpec]| i32::try_from(list.len()).map_err(|_| refuse("it has too many values".to_owned()));
     let (inputs, outputs) = (count(&method.inputs)?, count(&method.outputs)?);
-    let end = inputs
-        .checked_add(outputs)
-        .ok_or_else(|| refuse("it has too many values".to_owned()))?;
+    let end = inputs.checked_add(outputs).ok_or_else(|| refuse("it has too many values".to_owned()))?;
     let mut args = pick("input", method.delegate_inputs.as_deref(), 0..inputs).map_err(refuse)?;
     args.extend(pick("output", method.delegate_outputs.as_deref(), inputs..end).map_err(refuse)?);
 
@@ -144,20 +117,12 @@ fn execution_plan(
     };
     Ok(ExecutionPlan {
         name: method.name.clone(),
-        container_meta_type: Some(
-            method
-                .container
-                .clone()
-                .unwrap_or_else(|| flat_container(method)),
-        ),
+        container_meta_type: Some(method.container.clone().unwrap_or_else(|| flat_container(method))),
         values,
         inputs: (0..inputs).collect(),
         outputs: (inputs..end).collect(),
         chains: vec![Chain {
-            instructions: vec![Instruction::DelegateCall {
-                delegate_index: 0,
-                args,
-            }],
+            instructions: vec![Instruction::DelegateCall { delegate_index: 0, args }],
             ..Chain::default()
         }],
         operators: Vec::new(),
@@ -176,34 +141,22 @@ fn checked_bytes(tensor: &TensorSpec) -> Result<u64, String> {
     let mut order = tensor.dim_order.clone();
     order.sort_unstable();
     if rank > usize::from(u8::MAX) || !order.iter().map(|dim| usize::from(*dim)).eq(0..rank) {
-        return Err(format!(
-            "dim order {:?} is no order of {rank} dimensions",
-            tensor.dim_order
-        ));
+        return Err(format!("dim order {:?} is no order of {rank} dimensions", tensor.dim_order));
     }
     tensor_bytes(tensor.scalar_type, &tensor.sizes)
         .ok_or_else(|| format!("sizes {:?} are negative or too large", tensor.sizes))
 }
 
 /// The values that `chosen` names among those of `range`.
-fn pick(
-    what: &str,
-    chosen: Option<&[usize]>,
-    range: std::ops::Range<i32>,
-) -> Result<Vec<i32>, String> {
+fn pick(what: &str, chosen: Option<&[usize]>, range: std::ops::Range<i32>) -> Result<Vec<i32>, String> {
     let Some(chosen) = chosen else {
         return Ok(range.collect());
     };
     let one = |index: &usize| {
-        let value = i32::try_from(*index)
-            .ok()
-            .and_then(|index| range.start.checked_add(index));
-        value.filter(|value| range.contains(value)).ok_or_else(|| {
-            format!(
-                "the delegate's {what} {index} is not among the {} {what}s",
-                range.len()
-            )
-        })
+        let value = i32::try_from(*index).ok().and_then(|index| range.start.checked_add(index));
+        value
+            .filter(|value| range.contains(value))
+            .ok_or_else(|| format!("the delegate's {what} {index} is not among the {} {what}s", range.len()))
     };
     chosen.iter().map(one).collect()
 }
@@ -234,8 +187,5 @@ fn flat_container(method: &MethodSpec) -> ContainerMetadata {
     };
     // 1 is the version of pytree's own format.
     let spec = |tree: Value| to_python_json(&json!([1, tree]));
-    ContainerMetadata {
-        encoded_inp_str: spec(tuple(vec![arguments, no_keywords])),
-        encoded_out_str: spec(result),
-    }
+    ContainerMetadata { encoded_inp_str: spec(tuple(vec![arguments, no_keywords])), encoded_out_str: spec(result) }
 }

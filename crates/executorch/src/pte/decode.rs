@@ -15,10 +15,7 @@ use crate::generated::fb;
 pub(super) type SegmentTable = Vec<(u64, u64)>;
 
 /// Reads the FlatBuffer in the first `program_size` bytes of `file`. Segments are left out of the program.
-pub(super) fn decode(
-    file: &Bytes,
-    program_size: usize,
-) -> Result<(Program, SegmentTable), PteError> {
+pub(super) fn decode(file: &Bytes, program_size: usize) -> Result<(Program, SegmentTable), PteError> {
     let bytes = file.slice(..program_size);
     // Every table takes at least four bytes of its own. What goes beyond these bounds is made of shared tables, a way
     // to make a small file fill the memory; ExecuTorch shares only the tables' descriptions.
@@ -27,18 +24,10 @@ pub(super) fn decode(
         max_apparent_size: bytes.len().saturating_mul(16).saturating_add(1 << 16),
         ..VerifierOptions::default()
     };
-    let root =
-        flatbuffers::root_with_opts::<fb::Program<'_>>(&options, &bytes).map_err(|error| {
-            PteError::Flatbuffer {
-                end: program_size as u64,
-                problem: error.to_string().replace('\n', "; "),
-            }
-        })?;
-    let mut decoder = Decoder {
-        file,
-        problems: Vec::new(),
-        unknown: Vec::new(),
-    };
+    let root = flatbuffers::root_with_opts::<fb::Program<'_>>(&options, &bytes).map_err(|error| {
+        PteError::Flatbuffer { end: program_size as u64, problem: error.to_string().replace('\n', "; ") }
+    })?;
+    let mut decoder = Decoder { file, problems: Vec::new(), unknown: Vec::new() };
     let program = decoder.program(root);
     let segments = decoder.segment_table(root);
     if !decoder.unknown.is_empty() {
@@ -66,9 +55,7 @@ fn text(text: Option<&str>) -> String {
 }
 
 fn numbers<'a, T: Follow<'a> + 'a>(vector: Option<Vector<'a, T>>) -> Vec<T::Inner> {
-    vector
-        .map(|vector| vector.iter().collect())
-        .unwrap_or_default()
+    vector.map(|vector| vector.iter().collect()).unwrap_or_default()
 }
 
 impl Decoder<'_> {
@@ -90,9 +77,7 @@ impl Decoder<'_> {
     }
 
     fn bytes(&self, vector: Option<Vector<'_, u8>>) -> Bytes {
-        vector
-            .map(|vector| self.file.slice_ref(vector.bytes()))
-            .unwrap_or_default()
+        vector.map(|vector| self.file.slice_ref(vector.bytes())).unwrap_or_default()
     }
 
     fn list<'a, T: Follow<'a> + 'a, R>(
@@ -100,9 +85,7 @@ impl Decoder<'_> {
         tables: Tables<'a, T>,
         mut read: impl FnMut(&mut Self, T::Inner) -> R,
     ) -> Vec<R> {
-        tables
-            .map(|tables| tables.iter().map(|table| read(self, table)).collect())
-            .unwrap_or_default()
+        tables.map(|tables| tables.iter().map(|table| read(self, table)).collect()).unwrap_or_default()
     }
 
     fn program(&mut self, table: fb::Program<'_>) -> Program {
@@ -122,15 +105,9 @@ impl Decoder<'_> {
                 },
             ),
             segments: Vec::new(),
-            constant_segment: table
-                .constant_segment()
-                .map(|offsets| self.offsets(offsets)),
-            mutable_data_segments: table
-                .mutable_data_segments()
-                .map(|all| self.list(Some(all), Self::offsets)),
-            named_data: table
-                .named_data()
-                .map(|all| self.list(Some(all), Self::named_data)),
+            constant_segment: table.constant_segment().map(|offsets| self.offsets(offsets)),
+            mutable_data_segments: table.mutable_data_segments().map(|all| self.list(Some(all), Self::offsets)),
+            named_data: table.named_data().map(|all| self.list(Some(all), Self::named_data)),
         }
     }
 
@@ -143,18 +120,12 @@ impl Decoder<'_> {
 
     fn offsets(&mut self, table: fb::SubsegmentOffsets<'_>) -> SubsegmentOffsets {
         self.known(table._tab, "SubsegmentOffsets", 2);
-        SubsegmentOffsets {
-            segment_index: table.segment_index(),
-            offsets: numbers(table.offsets()),
-        }
+        SubsegmentOffsets { segment_index: table.segment_index(), offsets: numbers(table.offsets()) }
     }
 
     fn named_data(&mut self, table: fb::NamedData<'_>) -> NamedData {
         self.known(table._tab, "NamedData", 2);
-        NamedData {
-            key: text(table.key()),
-            segment_index: table.segment_index(),
-        }
+        NamedData { key: text(table.key()), segment_index: table.segment_index() }
     }
 
     fn plan(&mut self, table: fb::ExecutionPlan<'_>) -> ExecutionPlan {
@@ -174,10 +145,7 @@ impl Decoder<'_> {
             chains: self.list(table.chains(), Self::chain),
             operators: self.list(table.operators(), |this, operator: fb::Operator<'_>| {
                 this.known(operator._tab, "Operator", 2);
-                Operator {
-                    name: text(operator.name()),
-                    overload: text(operator.overload()),
-                }
+                Operator { name: text(operator.name()), overload: text(operator.overload()) }
             }),
             delegates: self.list(table.delegates(), Self::delegate),
             non_const_buffer_sizes: numbers(table.non_const_buffer_sizes()),
@@ -206,39 +174,19 @@ impl Decoder<'_> {
             Some(reference) => {
                 self.known(reference._tab, "BackendDelegateDataReference", 2);
                 let location = reference.location().0;
-                let location = self.variant(
-                    DataLocation::from_number(location),
-                    "DataLocation",
-                    location,
-                );
-                DelegateDataReference {
-                    location,
-                    index: reference.index(),
-                }
+                let location = self.variant(DataLocation::from_number(location), "DataLocation", location);
+                DelegateDataReference { location, index: reference.index() }
             }
             None => {
-                self.problems.push(format!(
-                    "delegate '{}' has no reference to its data",
-                    text(table.id())
-                ));
-                DelegateDataReference {
-                    location: DataLocation::Inline,
-                    index: 0,
-                }
+                self.problems.push(format!("delegate '{}' has no reference to its data", text(table.id())));
+                DelegateDataReference { location: DataLocation::Inline, index: 0 }
             }
         };
         let specs = self.list(table.compile_specs(), |this, spec: fb::CompileSpec<'_>| {
             this.known(spec._tab, "CompileSpec", 2);
-            CompileSpec {
-                key: text(spec.key()),
-                value: this.bytes(spec.value()),
-            }
+            CompileSpec { key: text(spec.key()), value: this.bytes(spec.value()) }
         });
-        BackendDelegate {
-            id: text(table.id()),
-            processed,
-            compile_specs: CompileSpecs::from(specs),
-        }
+        BackendDelegate { id: text(table.id()), processed, compile_specs: CompileSpecs::from(specs) }
     }
 
     fn chain(&mut self, table: fb::Chain<'_>) -> Chain {
@@ -270,22 +218,13 @@ impl Decoder<'_> {
         self.known(table._tab, "Instruction", 2);
         if let Some(call) = table.instr_args_as_kernel_call() {
             self.known(call._tab, "KernelCall", 2);
-            Instruction::KernelCall {
-                op_index: call.op_index(),
-                args: numbers(call.args()),
-            }
+            Instruction::KernelCall { op_index: call.op_index(), args: numbers(call.args()) }
         } else if let Some(call) = table.instr_args_as_delegate_call() {
             self.known(call._tab, "DelegateCall", 2);
-            Instruction::DelegateCall {
-                delegate_index: call.delegate_index(),
-                args: numbers(call.args()),
-            }
+            Instruction::DelegateCall { delegate_index: call.delegate_index(), args: numbers(call.args()) }
         } else if let Some(call) = table.instr_args_as_move_call() {
             self.known(call._tab, "MoveCall", 2);
-            Instruction::MoveCall {
-                move_from: call.move_from(),
-                move_to: call.move_to(),
-            }
+            Instruction::MoveCall { move_from: call.move_from(), move_to: call.move_to() }
         } else if let Some(call) = table.instr_args_as_jump_false_call() {
             self.known(call._tab, "JumpFalseCall", 2);
             Instruction::JumpFalseCall {
@@ -294,9 +233,7 @@ impl Decoder<'_> {
             }
         } else if let Some(call) = table.instr_args_as_free_call() {
             self.known(call._tab, "FreeCall", 1);
-            Instruction::FreeCall {
-                value_index: call.value_index(),
-            }
+            Instruction::FreeCall { value_index: call.value_index() }
         } else {
             self.no_variant("instruction", table.instr_args_type().0);
             Instruction::Absent
@@ -316,30 +253,16 @@ impl Decoder<'_> {
             fb::KernelTypes::Null => Some(EValue::Null),
             fb::KernelTypes::Int => table.val_as_int().map(|v| EValue::Int(v.int_val())),
             fb::KernelTypes::Bool => table.val_as_bool().map(|v| EValue::Bool(v.bool_val())),
-            fb::KernelTypes::Double => table
-                .val_as_double()
-                .map(|v| EValue::Double(v.double_val())),
-            fb::KernelTypes::Tensor => table
-                .val_as_tensor()
-                .map(|v| EValue::Tensor(Box::new(self.tensor(v)))),
-            fb::KernelTypes::String => table
-                .val_as_string()
-                .map(|v| EValue::String(text(v.string_val()))),
-            fb::KernelTypes::IntList => table
-                .val_as_int_list()
-                .map(|v| EValue::IntList(numbers(v.items()))),
-            fb::KernelTypes::DoubleList => table
-                .val_as_double_list()
-                .map(|v| EValue::DoubleList(numbers(v.items()))),
-            fb::KernelTypes::BoolList => table
-                .val_as_bool_list()
-                .map(|v| EValue::BoolList(numbers(v.items()))),
-            fb::KernelTypes::TensorList => table
-                .val_as_tensor_list()
-                .map(|v| EValue::TensorList(numbers(v.items()))),
-            fb::KernelTypes::OptionalTensorList => table
-                .val_as_optional_tensor_list()
-                .map(|v| EValue::OptionalTensorList(numbers(v.items()))),
+            fb::KernelTypes::Double => table.val_as_double().map(|v| EValue::Double(v.double_val())),
+            fb::KernelTypes::Tensor => table.val_as_tensor().map(|v| EValue::Tensor(Box::new(self.tensor(v)))),
+            fb::KernelTypes::String => table.val_as_string().map(|v| EValue::String(text(v.string_val()))),
+            fb::KernelTypes::IntList => table.val_as_int_list().map(|v| EValue::IntList(numbers(v.items()))),
+            fb::KernelTypes::DoubleList => table.val_as_double_list().map(|v| EValue::DoubleList(numbers(v.items()))),
+            fb::KernelTypes::BoolList => table.val_as_bool_list().map(|v| EValue::BoolList(numbers(v.items()))),
+            fb::KernelTypes::TensorList => table.val_as_tensor_list().map(|v| EValue::TensorList(numbers(v.items()))),
+            fb::KernelTypes::OptionalTensorList => {
+                table.val_as_optional_tensor_list().map(|v| EValue::OptionalTensorList(numbers(v.items())))
+            }
             other => {
                 self.no_variant("value", other.0);
                 Some(EValue::Absent)
@@ -361,19 +284,11 @@ impl Decoder<'_> {
             data_buffer_idx: table.data_buffer_idx(),
             allocation_info: table.allocation_info().map(|info| {
                 self.known(info._tab, "AllocationDetails", 3);
-                let offset = u64::from(info.memory_offset_high()) << 32
-                    | u64::from(info.memory_offset_low());
-                AllocationDetails {
-                    memory_id: info.memory_id(),
-                    memory_offset: offset,
-                }
+                let offset = u64::from(info.memory_offset_high()) << 32 | u64::from(info.memory_offset_low());
+                AllocationDetails { memory_id: info.memory_id(), memory_offset: offset }
             }),
             layout: table.layout(),
-            shape_dynamism: self.variant(
-                TensorShapeDynamism::from_number(dynamism),
-                "TensorShapeDynamism",
-                dynamism,
-            ),
+            shape_dynamism: self.variant(TensorShapeDynamism::from_number(dynamism), "TensorShapeDynamism", dynamism),
             extra_tensor_info: table.extra_tensor_info().map(|info| self.extra_info(info)),
         }
     }
@@ -384,11 +299,7 @@ impl Decoder<'_> {
         ExtraTensorInfo {
             mutable_data_segments_idx: table.mutable_data_segments_idx(),
             fully_qualified_name: table.fully_qualified_name().map(str::to_owned),
-            location: self.variant(
-                TensorDataLocation::from_number(location),
-                "TensorDataLocation",
-                location,
-            ),
+            location: self.variant(TensorDataLocation::from_number(location), "TensorDataLocation", location),
             device_type: self.device_type(table.device_type()),
             device_index: table.device_index(),
         }

@@ -20,10 +20,7 @@ type VectorOf<T> = WIPOffset<Vector<'static, ForwardsUOffset<T>>>;
 
 /// The FlatBuffer of `program`, with `segments` (offset from the base, size) as its segment table.
 pub(super) fn encode(program: &Program, segments: &[(u64, u64)]) -> Result<Vec<u8>, PteError> {
-    let inline = program
-        .constant_buffer
-        .iter()
-        .chain(&program.backend_delegate_data);
+    let inline = program.constant_buffer.iter().chain(&program.backend_delegate_data);
     let size: u64 = inline.map(|bytes| bytes.len() as u64).sum();
     if size > MAX_INLINE {
         return Err(PteError::TooLarge { size });
@@ -57,17 +54,11 @@ fn tables<'a, S: 'a, T: 'static>(
     items: impl IntoIterator<Item = &'a S>,
     mut encode: impl FnMut(&mut Builder, &'a S) -> WIPOffset<T>,
 ) -> VectorOf<T> {
-    let offsets: Vec<WIPOffset<T>> = items
-        .into_iter()
-        .map(|item| encode(builder, item))
-        .collect();
+    let offsets: Vec<WIPOffset<T>> = items.into_iter().map(|item| encode(builder, item)).collect();
     builder.create_vector(&offsets)
 }
 
-fn numbers<T: Push + Copy + 'static>(
-    builder: &mut Builder,
-    items: &[T],
-) -> WIPOffset<Vector<'static, T::Output>>
+fn numbers<T: Push + Copy + 'static>(builder: &mut Builder, items: &[T]) -> WIPOffset<Vector<'static, T::Output>>
 where
     T::Output: Push<Output = T::Output>,
 {
@@ -83,27 +74,15 @@ fn inline_bytes(builder: &mut Builder, bytes: &[u8]) -> WIPOffset<Vector<'static
     builder.create_vector(bytes)
 }
 
-fn encode_program(
-    b: &mut Builder,
-    program: &Program,
-    segments: &[(u64, u64)],
-) -> WIPOffset<fb::Program<'static>> {
+fn encode_program(b: &mut Builder, program: &Program, segments: &[(u64, u64)]) -> WIPOffset<fb::Program<'static>> {
     let plans = tables(b, &program.execution_plan, encode_plan);
     let constants = tables(b, &program.constant_buffer, |b, bytes| {
         let storage = inline_bytes(b, bytes);
-        fb::Buffer::create(
-            b,
-            &fb::BufferArgs {
-                storage: Some(storage),
-            },
-        )
+        fb::Buffer::create(b, &fb::BufferArgs { storage: Some(storage) })
     });
     let delegate_data = tables(b, &program.backend_delegate_data, |b, bytes| {
         let data = inline_bytes(b, bytes);
-        fb::BackendDelegateInlineData::create(
-            b,
-            &fb::BackendDelegateInlineDataArgs { data: Some(data) },
-        )
+        fb::BackendDelegateInlineData::create(b, &fb::BackendDelegateInlineDataArgs { data: Some(data) })
     });
     let segments = tables(b, segments, |b, (offset, size)| {
         let mut table = fb::DataSegmentBuilder::new(b);
@@ -111,14 +90,8 @@ fn encode_program(
         table.add_size_(*size);
         table.finish()
     });
-    let constant_segment = program
-        .constant_segment
-        .as_ref()
-        .map(|offsets| encode_offsets(b, offsets));
-    let mutable_segments = program
-        .mutable_data_segments
-        .as_ref()
-        .map(|all| tables(b, all, encode_offsets));
+    let constant_segment = program.constant_segment.as_ref().map(|offsets| encode_offsets(b, offsets));
+    let mutable_segments = program.mutable_data_segments.as_ref().map(|all| tables(b, all, encode_offsets));
     let named_data = program.named_data.as_ref().map(|all| {
         tables(b, all, |b, named| {
             let key = b.create_string(&named.key);
@@ -134,22 +107,13 @@ fn encode_program(
     table.add_constant_buffer(constants);
     table.add_backend_delegate_data(delegate_data);
     table.add_segments(segments);
-    constant_segment
-        .into_iter()
-        .for_each(|offsets| table.add_constant_segment(offsets));
-    mutable_segments
-        .into_iter()
-        .for_each(|all| table.add_mutable_data_segments(all));
-    named_data
-        .into_iter()
-        .for_each(|all| table.add_named_data(all));
+    constant_segment.into_iter().for_each(|offsets| table.add_constant_segment(offsets));
+    mutable_segments.into_iter().for_each(|all| table.add_mutable_data_segments(all));
+    named_data.into_iter().for_each(|all| table.add_named_data(all));
     table.finish()
 }
 
-fn encode_offsets(
-    b: &mut Builder,
-    offsets: &SubsegmentOffsets,
-) -> WIPOffset<fb::SubsegmentOffsets<'static>> {
+fn encode_offsets(b: &mut Builder, offsets: &SubsegmentOffsets) -> WIPOffset<fb::SubsegmentOffsets<'static>> {
     let list = numbers(b, &offsets.offsets);
     let mut table = fb::SubsegmentOffsetsBuilder::new(b);
     table.add_segment_index(offsets.segment_index);
@@ -192,9 +156,7 @@ fn encode_plan(b: &mut Builder, plan: &ExecutionPlan) -> WIPOffset<fb::Execution
     });
     let mut table = fb::ExecutionPlanBuilder::new(b);
     table.add_name(name);
-    container
-        .into_iter()
-        .for_each(|meta| table.add_container_meta_type(meta));
+    container.into_iter().for_each(|meta| table.add_container_meta_type(meta));
     table.add_values(values);
     table.add_inputs(inputs);
     table.add_outputs(outputs);
@@ -202,16 +164,11 @@ fn encode_plan(b: &mut Builder, plan: &ExecutionPlan) -> WIPOffset<fb::Execution
     table.add_operators(operators);
     table.add_delegates(delegates);
     table.add_non_const_buffer_sizes(sizes);
-    devices
-        .into_iter()
-        .for_each(|devices| table.add_non_const_buffer_device(devices));
+    devices.into_iter().for_each(|devices| table.add_non_const_buffer_device(devices));
     table.finish()
 }
 
-fn encode_delegate(
-    b: &mut Builder,
-    delegate: &BackendDelegate,
-) -> WIPOffset<fb::BackendDelegate<'static>> {
+fn encode_delegate(b: &mut Builder, delegate: &BackendDelegate) -> WIPOffset<fb::BackendDelegate<'static>> {
     let id = b.create_string(&delegate.id);
     let processed = {
         let mut table = fb::BackendDelegateDataReferenceBuilder::new(b);
@@ -248,9 +205,7 @@ fn encode_chain(b: &mut Builder, chain: &Chain) -> WIPOffset<fb::Chain<'static>>
     table.add_inputs(inputs);
     table.add_outputs(outputs);
     table.add_instructions(instructions);
-    stacktrace
-        .into_iter()
-        .for_each(|frames| table.add_stacktrace(frames));
+    stacktrace.into_iter().for_each(|frames| table.add_stacktrace(frames));
     table.finish()
 }
 
@@ -266,10 +221,7 @@ fn encode_frame(b: &mut Builder, frame: &Frame) -> WIPOffset<fb::Frame<'static>>
     table.finish()
 }
 
-fn encode_instruction(
-    b: &mut Builder,
-    instruction: &Instruction,
-) -> WIPOffset<fb::Instruction<'static>> {
+fn encode_instruction(b: &mut Builder, instruction: &Instruction) -> WIPOffset<fb::Instruction<'static>> {
     use fb::InstructionArguments as Kind;
     let (kind, arguments) = match instruction {
         Instruction::Absent => (Kind::NONE, None),
@@ -280,10 +232,7 @@ fn encode_instruction(
             table.add_args(args);
             (Kind::KernelCall, Some(table.finish().as_union_value()))
         }
-        Instruction::DelegateCall {
-            delegate_index,
-            args,
-        } => {
+        Instruction::DelegateCall { delegate_index, args } => {
             let args = numbers(b, args);
             let mut table = fb::DelegateCallBuilder::new(b);
             table.add_delegate_index(*delegate_index);
@@ -296,30 +245,20 @@ fn encode_instruction(
             table.add_move_to(*move_to);
             (Kind::MoveCall, Some(table.finish().as_union_value()))
         }
-        Instruction::JumpFalseCall {
-            cond_value_index,
-            destination_instruction,
-        } => {
+        Instruction::JumpFalseCall { cond_value_index, destination_instruction } => {
             let mut table = fb::JumpFalseCallBuilder::new(b);
             table.add_cond_value_index(*cond_value_index);
             table.add_destination_instruction(*destination_instruction);
             (Kind::JumpFalseCall, Some(table.finish().as_union_value()))
         }
         Instruction::FreeCall { value_index } => {
-            let table = fb::FreeCall::create(
-                b,
-                &fb::FreeCallArgs {
-                    value_index: *value_index,
-                },
-            );
+            let table = fb::FreeCall::create(b, &fb::FreeCallArgs { value_index: *value_index });
             (Kind::FreeCall, Some(table.as_union_value()))
         }
     };
     let mut table = fb::InstructionBuilder::new(b);
     table.add_instr_args_type(kind);
-    arguments
-        .into_iter()
-        .for_each(|arguments| table.add_instr_args(arguments));
+    arguments.into_iter().for_each(|arguments| table.add_instr_args(arguments));
     table.finish()
 }
 
@@ -331,10 +270,7 @@ fn encode_value(b: &mut Builder, value: &EValue) -> WIPOffset<fb::EValue<'static
     table.finish()
 }
 
-fn encode_value_member(
-    b: &mut Builder,
-    value: &EValue,
-) -> (fb::KernelTypes, Option<WIPOffset<UnionWIPOffset>>) {
+fn encode_value_member(b: &mut Builder, value: &EValue) -> (fb::KernelTypes, Option<WIPOffset<UnionWIPOffset>>) {
     /// Builds a table of one field out of the value that the field gets.
     macro_rules! one_field {
         ($table:ident, $args:ident { $field:ident: $value:expr }) => {{
@@ -354,52 +290,17 @@ fn encode_value_member(
         EValue::Double(number) => {
             // A zero is left out as the default, and with it would go the sign of a negative one.
             b.force_defaults(*number == 0.0 && number.is_sign_negative());
-            let member = one_field!(
-                Double,
-                DoubleArgs {
-                    double_val: *number
-                }
-            );
+            let member = one_field!(Double, DoubleArgs { double_val: *number });
             b.force_defaults(false);
             member
         }
-        EValue::String(text) => one_field!(
-            String,
-            StringArgs {
-                string_val: Some(b.create_string(text))
-            }
-        ),
-        EValue::IntList(list) => one_field!(
-            IntList,
-            IntListArgs {
-                items: Some(numbers(b, list))
-            }
-        ),
-        EValue::DoubleList(list) => one_field!(
-            DoubleList,
-            DoubleListArgs {
-                items: Some(numbers(b, list))
-            }
-        ),
-        EValue::BoolList(list) => one_field!(
-            BoolList,
-            BoolListArgs {
-                items: Some(numbers(b, list))
-            }
-        ),
-        EValue::TensorList(list) => one_field!(
-            TensorList,
-            TensorListArgs {
-                items: Some(numbers(b, list))
-            }
-        ),
+        EValue::String(text) => one_field!(String, StringArgs { string_val: Some(b.create_string(text)) }),
+        EValue::IntList(list) => one_field!(IntList, IntListArgs { items: Some(numbers(b, list)) }),
+        EValue::DoubleList(list) => one_field!(DoubleList, DoubleListArgs { items: Some(numbers(b, list)) }),
+        EValue::BoolList(list) => one_field!(BoolList, BoolListArgs { items: Some(numbers(b, list)) }),
+        EValue::TensorList(list) => one_field!(TensorList, TensorListArgs { items: Some(numbers(b, list)) }),
         EValue::OptionalTensorList(list) => {
-            one_field!(
-                OptionalTensorList,
-                OptionalTensorListArgs {
-                    items: Some(numbers(b, list))
-                }
-            )
+            one_field!(OptionalTensorList, OptionalTensorListArgs { items: Some(numbers(b, list)) })
         }
         EValue::Tensor(tensor) => {
             let table = encode_tensor(b, tensor);
@@ -419,14 +320,10 @@ fn encode_tensor(b: &mut Builder, tensor: &Tensor) -> WIPOffset<fb::Tensor<'stat
         table.finish()
     });
     let extra = tensor.extra_tensor_info.as_ref().map(|info| {
-        let name = info
-            .fully_qualified_name
-            .as_ref()
-            .map(|name| b.create_string(name));
+        let name = info.fully_qualified_name.as_ref().map(|name| b.create_string(name));
         let mut table = fb::ExtraTensorInfoBuilder::new(b);
         table.add_mutable_data_segments_idx(info.mutable_data_segments_idx);
-        name.into_iter()
-            .for_each(|name| table.add_fully_qualified_name(name));
+        name.into_iter().for_each(|name| table.add_fully_qualified_name(name));
         table.add_location(fb::TensorDataLocation(info.location.number()));
         table.add_device_type(fb::DeviceType(info.device_type.number()));
         table.add_device_index(info.device_index);
@@ -439,13 +336,9 @@ fn encode_tensor(b: &mut Builder, tensor: &Tensor) -> WIPOffset<fb::Tensor<'stat
     table.add_dim_order(dim_order);
     table.add_requires_grad(tensor.requires_grad);
     table.add_data_buffer_idx(tensor.data_buffer_idx);
-    allocation
-        .into_iter()
-        .for_each(|info| table.add_allocation_info(info));
+    allocation.into_iter().for_each(|info| table.add_allocation_info(info));
     table.add_layout(tensor.layout);
     table.add_shape_dynamism(fb::TensorShapeDynamism(tensor.shape_dynamism.number()));
-    extra
-        .into_iter()
-        .for_each(|info| table.add_extra_tensor_info(info));
+    extra.into_iter().for_each(|info| table.add_extra_tensor_info(info));
     table.finish()
 }

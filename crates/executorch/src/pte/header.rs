@@ -31,34 +31,21 @@ impl ExtendedHeader {
         let Some(head) = file.get(START..).filter(|head| head.starts_with(MAGIC)) else {
             return Ok(None);
         };
-        let cut = || PteError::Truncated {
-            len,
-            what: "the extended header",
-            wanted: (START + LENGTH) as u64,
-        };
+        let cut = || PteError::Truncated { len, what: "the extended header", wanted: (START + LENGTH) as u64 };
         let length = read_u32(head, 4).ok_or_else(cut)?;
         if length < MIN_LENGTH {
             return Err(problem(
                 4,
-                format!(
-                    "it claims {length} bytes, fewer than the {MIN_LENGTH} of its first fields"
-                ),
+                format!("it claims {length} bytes, fewer than the {MIN_LENGTH} of its first fields"),
             ));
         }
         let header = Self {
             program_size: read_u64(head, 8).ok_or_else(cut)?,
             segment_base_offset: read_u64(head, 16).ok_or_else(cut)?,
-            segment_data_size: if length > MIN_LENGTH {
-                read_u64(head, 24).ok_or_else(cut)?
-            } else {
-                0
-            },
+            segment_data_size: if length > MIN_LENGTH { read_u64(head, 24).ok_or_else(cut)? } else { 0 },
         };
         if header.program_size > len {
-            let what = format!(
-                "the program claims {} bytes of a file of {len}",
-                header.program_size
-            );
+            let what = format!("the program claims {} bytes of a file of {len}", header.program_size);
             return Err(problem(8, what));
         }
         if header.segment_base_offset != 0 && header.segment_base_offset < header.program_size {
@@ -68,9 +55,7 @@ impl ExtendedHeader {
             );
             return Err(problem(16, what));
         }
-        let segments_end = header
-            .segment_base_offset
-            .checked_add(header.segment_data_size);
+        let segments_end = header.segment_base_offset.checked_add(header.segment_data_size);
         if segments_end.is_none_or(|end| end > len) {
             let what = format!(
                 "{} bytes of segments from byte {} on reach past the end of the file at {len}",
@@ -99,10 +84,7 @@ impl ExtendedHeader {
 }
 
 fn problem(field: usize, problem: String) -> PteError {
-    PteError::Header {
-        offset: (START + field) as u64,
-        problem,
-    }
+    PteError::Header { offset: (START + field) as u64, problem }
 }
 
 fn read_u32(bytes: &[u8], at: usize) -> Option<u32> {

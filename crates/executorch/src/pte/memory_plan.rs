@@ -22,10 +22,7 @@ pub(super) fn plan(sizes: &[u64]) -> Option<(Vec<AllocationDetails>, u64)> {
     let mut end = 0u64;
     for (size, index) in order {
         if let Some(place) = places.get_mut(index) {
-            *place = AllocationDetails {
-                memory_id: MEMORY_ID,
-                memory_offset: end,
-            };
+            *place = AllocationDetails { memory_id: MEMORY_ID, memory_offset: end };
         }
         end = end.checked_add(size)?;
     }

@@ -92,39 +92,19 @@ impl PteFile {
     /// When there is none; the error lists those there are.
     pub fn method(&self, name: &str) -> Result<Method<'_>, PteError> {
         let plans = &self.program.execution_plan;
-        plans
-            .iter()
-            .find(|plan| plan.name == name)
-            .map(describe)
-            .ok_or_else(|| self.no_such_method(name))
+        plans.iter().find(|plan| plan.name == name).map(describe).ok_or_else(|| self.no_such_method(name))
     }
 
     pub(super) fn no_such_method(&self, name: &str) -> PteError {
-        let known = self
-            .program
-            .execution_plan
-            .iter()
-            .map(|plan| plan.name.clone())
-            .collect();
-        PteError::NoSuchMethod {
-            wanted: name.to_owned(),
-            known,
-        }
+        let known = self.program.execution_plan.iter().map(|plan| plan.name.clone()).collect();
+        PteError::NoSuchMethod { wanted: name.to_owned(), known }
     }
 }
 
 fn describe(plan: &ExecutionPlan) -> Method<'_> {
     let values = |indices: &[i32]| {
-        let value = |index: &i32| {
-            usize::try_from(*index)
-                .ok()
-                .and_then(|index| plan.values.get(index))
-        };
-        indices
-            .iter()
-            .filter_map(value)
-            .map(ValueInfo::of)
-            .collect()
+        let value = |index: &i32| usize::try_from(*index).ok().and_then(|index| plan.values.get(index));
+        indices.iter().filter_map(value).map(ValueInfo::of).collect()
     };
     let mut backends: Vec<&str> = Vec::new();
     for delegate in &plan.delegates {
@@ -140,19 +120,10 @@ fn describe(plan: &ExecutionPlan) -> Method<'_> {
         name: &plan.name,
         inputs: values(&plan.inputs),
         outputs: values(&plan.outputs),
-        memory_planned_buffer_sizes: plan
-            .non_const_buffer_sizes
-            .iter()
-            .skip(1)
-            .copied()
-            .collect(),
+        memory_planned_buffer_sizes: plan.non_const_buffer_sizes.iter().skip(1).copied().collect(),
         backends,
         operators: plan.operators.iter().map(operator).collect(),
-        instruction_count: plan
-            .chains
-            .iter()
-            .map(|chain| chain.instructions.len())
-            .sum(),
+        instruction_count: plan.chains.iter().map(|chain| chain.instructions.len()).sum(),
         plan,
     }
 }

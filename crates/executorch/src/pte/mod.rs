@@ -56,11 +56,7 @@ impl PteFile {
     /// lead nowhere, or parts of a schema newer than ExecuTorch 1.5.
     pub fn read(file: &Bytes) -> Result<Self, PteError> {
         let len = file.len() as u64;
-        let cut = PteError::Truncated {
-            len,
-            what: "the root offset and identifier",
-            wanted: 8,
-        };
+        let cut = PteError::Truncated { len, what: "the root offset and identifier", wanted: 8 };
         let found: [u8; 4] = *file.get(4..).and_then(<[u8]>::first_chunk).ok_or(cut)?;
         if &found != IDENTIFIER {
             return Err(PteError::NotAProgram { found });
@@ -100,11 +96,7 @@ impl PteFile {
         }
         let program_size = (flatbuffer.len() + header::LENGTH) as u64;
         let segment_base_offset = program_size.next_multiple_of(SEGMENT_BASE_ALIGNMENT);
-        let header = ExtendedHeader {
-            program_size,
-            segment_base_offset,
-            segment_data_size: data_size,
-        };
+        let header = ExtendedHeader { program_size, segment_base_offset, segment_data_size: data_size };
         encode::insert_after_identifier(&mut flatbuffer, &header.to_bytes());
         out.write_all(&flatbuffer)?;
         write_padding(out, segment_base_offset - program_size)?;
@@ -136,27 +128,16 @@ fn place_segments(segments: &[Segment]) -> Vec<(u64, u64)> {
     segments.iter().map(place).collect()
 }
 
-fn read_segments(
-    file: &Bytes,
-    header: Option<ExtendedHeader>,
-    table: &[(u64, u64)],
-) -> Result<Vec<Segment>, PteError> {
+fn read_segments(file: &Bytes, header: Option<ExtendedHeader>, table: &[(u64, u64)]) -> Result<Vec<Segment>, PteError> {
     let base = header.map_or(0, |header| header.segment_base_offset);
     // A file without a base offset has no segment data; its segments can only be empty.
-    let available = if base == 0 {
-        0
-    } else {
-        file.len() as u64 - base
-    };
+    let available = if base == 0 { 0 } else { file.len() as u64 - base };
     let mut problems = Vec::new();
     let mut segments = Vec::with_capacity(table.len());
     let mut ranges = Vec::new();
     let mut previous_end = 0;
     for (index, (offset, size)) in table.iter().copied().enumerate() {
-        let Some(end) = offset
-            .checked_add(size)
-            .filter(|end| size == 0 || *end <= available)
-        else {
+        let Some(end) = offset.checked_add(size).filter(|end| size == 0 || *end <= available) else {
             problems.push(format!(
                 "segment {index} claims {size} bytes at offset {offset} of the {available} bytes of segments in the file"
             ));
@@ -169,10 +150,7 @@ fn read_segments(
             // Both ends lie inside the file, so they fit a usize.
             file.slice((base + offset) as usize..(base + end) as usize)
         };
-        segments.push(Segment {
-            data,
-            alignment: guess_alignment(previous_end, offset),
-        });
+        segments.push(Segment { data, alignment: guess_alignment(previous_end, offset) });
         previous_end = end;
     }
     ranges.sort_unstable();
@@ -180,16 +158,10 @@ fn read_segments(
         if let [(_, end, first), (start, _, second)] = pair
             && start < end
         {
-            problems.push(format!(
-                "segments {first} and {second} overlap at offset {start}"
-            ));
+            problems.push(format!("segments {first} and {second} overlap at offset {start}"));
         }
     }
-    if problems.is_empty() {
-        Ok(segments)
-    } else {
-        Err(PteError::Invalid(problems))
-    }
+    if problems.is_empty() { Ok(segments) } else { Err(PteError::Invalid(problems)) }
 }
 
 /// The file does not say how a segment is aligned. The largest power of two that explains its offset keeps the layout

@@ -48,10 +48,7 @@ impl Segment {
 
     /// A segment with the default alignment.
     pub fn new(data: impl Into<Bytes>) -> Self {
-        Self {
-            data: data.into(),
-            alignment: Self::DEFAULT_ALIGNMENT,
-        }
+        Self { data: data.into(), alignment: Self::DEFAULT_ALIGNMENT }
     }
 }
 
@@ -211,10 +208,7 @@ pub struct Chain {
 
 /// One step of a method. `args` are indices into the method's values.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(
-    missing_docs,
-    reason = "the fields' names say it; indices are into the plan's tables of the same names"
-)]
+#[allow(missing_docs, reason = "the fields' names say it; indices are into the plan's tables of the same names")]
 pub enum Instruction {
     /// The union has no member; ExecuTorch does not write this.
     Absent,
@@ -225,10 +219,7 @@ pub enum Instruction {
     /// Moves a value.
     MoveCall { move_from: i32, move_to: i32 },
     /// Jumps when a value is false.
-    JumpFalseCall {
-        cond_value_index: i32,
-        destination_instruction: i32,
-    },
+    JumpFalseCall { cond_value_index: i32, destination_instruction: i32 },
     /// Frees a tensor's memory.
     FreeCall { value_index: i32 },
 }
@@ -379,16 +370,8 @@ impl ScalarType {
             Self::Long | Self::Double | Self::UInt64 => 8,
             Self::Int | Self::Float | Self::QInt32 | Self::UInt32 => 4,
             Self::Short | Self::Half | Self::BFloat16 | Self::Bits16 | Self::UInt16 => 2,
-            Self::Byte
-            | Self::Char
-            | Self::Bool
-            | Self::QInt8
-            | Self::QUInt8
-            | Self::QUInt4x2
-            | Self::QUInt2x4 => 1,
-            Self::Float8E5M2 | Self::Float8E4M3Fn | Self::Float8E5M2Fnuz | Self::Float8E4M3Fnuz => {
-                1
-            }
+            Self::Byte | Self::Char | Self::Bool | Self::QInt8 | Self::QUInt8 | Self::QUInt4x2 | Self::QUInt2x4 => 1,
+            Self::Float8E5M2 | Self::Float8E4M3Fn | Self::Float8E5M2Fnuz | Self::Float8E4M3Fnuz => 1,
         }
     }
 }
