@@ -14,6 +14,9 @@ pub struct Arg<'a> {
     pub value: Option<&'a Const>,
 }
 
+/// The arguments of one parameter: mostly one.
+pub type ArgList<'a> = SmallVec<[Arg<'a>; 1]>;
+
 /// An op without its place: kind, arguments by parameter, attributes, types that nested blocks take and give.
 ///
 /// It serves an op that exists ([`OpArgs::of`]) and one that is only about to be made alike.
@@ -24,7 +27,7 @@ pub struct OpArgs<'a> {
     /// The opset whose definitions hold.
     pub opset: Opset,
     /// Arguments by parameter.
-    pub inputs: SmallVec<[(&'a str, SmallVec<[Arg<'a>; 1]>); 4]>,
+    pub inputs: SmallVec<[(&'a str, ArgList<'a>); 4]>,
     /// Attributes other than `name`.
     pub attributes: Option<&'a IndexMap<String, Const>>,
     /// Of each nested block: types of its inputs, types of its outputs.

@@ -46,7 +46,7 @@ mod types;
 
 pub mod schema;
 
-pub use args::{Arg, OpArgs};
+pub use args::{Arg, ArgList, OpArgs};
 pub use builder::{Builder, PendingOp};
 pub use constant::Const;
 pub use edit::{NewOp, OpEdit, Place};

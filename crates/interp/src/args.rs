@@ -1,0 +1,69 @@
+//! The arguments of a kernel.
+
+use coremill_mil::{Const, OpArgs, TensorType, Type, infer};
+use coremill_tensor::Data;
+
+use crate::EvalError;
+
+/// The arguments of a kernel, with accessors that say what is missing.
+pub(crate) struct Args<'o, 'a>(pub(crate) &'o OpArgs<'a>);
+
+impl<'a> Args<'_, 'a> {
+    /// The value of a required argument.
+    pub(crate) fn value(&self, name: &'static str) -> Result<&'a Const, EvalError> {
+        if !self.0.is_given(name) {
+            return Err(EvalError::bad(format!("`{name}` is not given")));
+        }
+        self.0.value(name).ok_or(EvalError::NotConstant(name))
+    }
+
+    /// The tensor of a required argument.
+    pub(crate) fn data(&self, name: &'static str) -> Result<&'a Data, EvalError> {
+        let value = self.value(name)?;
+        value.as_data().ok_or_else(|| EvalError::bad(format!("`{name}` is no tensor of numbers")))
+    }
+
+    /// The tensors of a list argument.
+    pub(crate) fn list(&self, name: &'static str) -> Result<Vec<&'a Data>, EvalError> {
+        let all = self.0.all(name).iter();
+        all.map(|a| a.value.ok_or(EvalError::NotConstant(name))?.as_data().ok_or_else(|| EvalError::bad("no numbers")))
+            .collect()
+    }
+
+    /// Integers of a required argument.
+    pub(crate) fn ints(&self, name: &'static str) -> Result<Vec<i64>, EvalError> {
+        self.data(name)?.to_i64s().ok_or_else(|| EvalError::bad(format!("`{name}` are no integers")))
+    }
+
+    /// One integer of a required argument.
+    pub(crate) fn int(&self, name: &'static str) -> Result<i64, EvalError> {
+        self.data(name)?.scalar_i64().ok_or_else(|| EvalError::bad(format!("`{name}` is no integer")))
+    }
+
+    /// A boolean, or `default` when it is not given.
+    pub(crate) fn bool_or(&self, name: &'static str, default: bool) -> Result<bool, EvalError> {
+        if !self.0.is_given(name) {
+            return Ok(default);
+        }
+        self.value(name)?.as_bool().ok_or_else(|| EvalError::bad(format!("`{name}` is no boolean")))
+    }
+
+    /// A text of a required argument.
+    pub(crate) fn text(&self, name: &'static str) -> Result<&'a str, EvalError> {
+        self.value(name)?.as_str().ok_or_else(|| EvalError::bad(format!("`{name}` is no text")))
+    }
+
+    /// The type of the only result.
+    pub(crate) fn result(&self) -> Result<TensorType, EvalError> {
+        match infer(self.0)?.as_slice() {
+            [Type::Tensor(t)] => Ok(t.clone()),
+            _ => Err(EvalError::bad("the result is not one tensor")),
+        }
+    }
+
+    /// Element type and extents of the only result.
+    pub(crate) fn result_shape(&self) -> Result<Vec<usize>, EvalError> {
+        let t = self.result()?;
+        t.shape.to_known().ok_or_else(|| EvalError::bad(format!("the result's shape {} is not known", t.shape)))
+    }
+}
