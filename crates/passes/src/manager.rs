@@ -47,7 +47,7 @@ pub enum PipelineError {
         /// The pass.
         pass: String,
         /// What it reports.
-        error: PassError,
+        error: Box<PassError>,
     },
     /// The program does not verify after a step.
     #[error("pipeline `{pipeline}`, step {step} of {total}: the program is wrong after `{pass}`:\n{}", .problems.join("\n"))]
@@ -107,7 +107,7 @@ impl<'a> PassManager<'a> {
             if let Err(error) = result {
                 self.instruments.iter_mut().for_each(|i| i.pass_failed(&step, program, &error));
                 let (pipeline, pass) = (pipeline.name.clone(), spec.id.clone());
-                return Err(PipelineError::Pass { pipeline, step: index + 1, total, pass, error });
+                return Err(PipelineError::Pass { pipeline, step: index + 1, total, pass, error: Box::new(error) });
             }
             let changed = program.revision() != before;
             summary.changed += usize::from(changed);

@@ -4,7 +4,17 @@ use crate::common;
 use crate::pass::PassInfo;
 
 /// Every pass, by namespace, then in the order of the pipelines that use it.
-const PASSES: &[&PassInfo] = &[&common::dead_code_elimination::PASS];
+const PASSES: &[&PassInfo] = &[
+    &common::const_elimination::PASS,
+    &common::const_deduplication::PASS,
+    &common::remove_symbolic_reshape::PASS,
+    &common::noop_elimination::PASS,
+    &common::merge_consecutive_relus::PASS,
+    &common::merge_consecutive_reshapes::PASS,
+    &common::merge_consecutive_transposes::PASS,
+    &common::dedup_op_and_var_names::PASS,
+    &common::dead_code_elimination::PASS,
+];
 
 /// Every pass there is.
 pub fn all_passes() -> impl Iterator<Item = &'static PassInfo> {

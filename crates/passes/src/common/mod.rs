@@ -1,3 +1,11 @@
 //! The passes that serve every front end: one file each.
 
+pub(crate) mod const_deduplication;
+pub(crate) mod const_elimination;
 pub(crate) mod dead_code_elimination;
+pub(crate) mod dedup_op_and_var_names;
+pub(crate) mod merge_consecutive_relus;
+pub(crate) mod merge_consecutive_reshapes;
+pub(crate) mod merge_consecutive_transposes;
+pub(crate) mod noop_elimination;
+pub(crate) mod remove_symbolic_reshape;
