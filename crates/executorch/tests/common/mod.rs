@@ -11,6 +11,7 @@ pub(crate) fn kv_cache() -> Bytes {
 
 /// Every `.pte` of the shared folder's models; empty, and said aloud, where the folder is not there.
 #[allow(dead_code, reason = "not every test file that has this module uses the shared folder")]
+#[allow(clippy::print_stderr, reason = "a skipped test says so")]
 pub(crate) fn shared_programs() -> Vec<(PathBuf, Bytes)> {
     let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let shared = std::env::var_os("COREMILL_SHARED").map_or(beside, PathBuf::from);
