@@ -5,8 +5,10 @@
 //!
 //! - [`compile_spec`]: `(key, bytes)` pairs and their typed meaning for the Core ML backend.
 //! - [`inmemory_fs`]: the directory inside a delegate's processed blob, flattened and unflattened.
+//! - [`blob`]: what a Core ML delegate keeps in that directory.
 //! - [`pte`]: the program file, read whole, edited and written back, or built for one delegate.
 
+pub mod blob;
 pub mod compile_spec;
 pub mod inmemory_fs;
 pub mod pte;

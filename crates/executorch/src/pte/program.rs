@@ -374,4 +374,33 @@ impl ScalarType {
             Self::Float8E5M2 | Self::Float8E4M3Fn | Self::Float8E5M2Fnuz | Self::Float8E4M3Fnuz => 1,
         }
     }
+
+    /// PyTorch's name of the type, such as `int64`.
+    pub fn torch_name(self) -> &'static str {
+        match self {
+            Self::Byte => "uint8",
+            Self::Char => "int8",
+            Self::Short => "int16",
+            Self::Int => "int32",
+            Self::Long => "int64",
+            Self::Half => "float16",
+            Self::Float => "float32",
+            Self::Double => "float64",
+            Self::Bool => "bool",
+            Self::QInt8 => "qint8",
+            Self::QUInt8 => "quint8",
+            Self::QInt32 => "qint32",
+            Self::BFloat16 => "bfloat16",
+            Self::QUInt4x2 => "quint4x2",
+            Self::QUInt2x4 => "quint2x4",
+            Self::Bits16 => "bits16",
+            Self::Float8E5M2 => "float8_e5m2",
+            Self::Float8E4M3Fn => "float8_e4m3fn",
+            Self::Float8E5M2Fnuz => "float8_e5m2fnuz",
+            Self::Float8E4M3Fnuz => "float8_e4m3fnuz",
+            Self::UInt16 => "uint16",
+            Self::UInt32 => "uint32",
+            Self::UInt64 => "uint64",
+        }
+    }
 }
