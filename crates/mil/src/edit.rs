@@ -435,15 +435,18 @@ impl Function {
         v
     }
 
-    /// Removes the last result of an op. Refuses (returns false) while it is in use or there is none.
-    pub fn pop_output(&mut self, op: OpId) -> bool {
-        let Some(&v) = self.op(op).outputs.last() else { return false };
+    /// Removes result number `index` of an op. Refuses (returns false) while it is in use or there is none.
+    pub fn remove_output(&mut self, op: OpId, index: usize) -> bool {
+        let Some(&v) = self.op(op).outputs.get(index) else { return false };
         if !self.value(v).uses.is_empty() {
             return false;
         }
         self.revision += 1;
-        self.node_mut(op).op.outputs.pop();
+        self.node_mut(op).op.outputs.remove(index);
         self.values[v.index()] = None;
+        for (output, v) in self.op(op).outputs.clone().into_iter().enumerate() {
+            self.value_mut(v).def = Def::Op { op, output };
+        }
         true
     }
 

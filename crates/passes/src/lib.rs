@@ -11,6 +11,8 @@
 mod common;
 mod instrument;
 mod manager;
+mod mil_backend;
+mod nn_backend;
 mod options;
 mod pass;
 mod patch;

@@ -1,7 +1,7 @@
 //! The one list of passes.
 
-use crate::common;
 use crate::pass::PassInfo;
+use crate::{common, mil_backend, nn_backend};
 
 /// Every pass, by namespace, then in the order of the pipelines that use it.
 const PASSES: &[&PassInfo] = &[
@@ -14,6 +14,13 @@ const PASSES: &[&PassInfo] = &[
     &common::merge_consecutive_transposes::PASS,
     &common::dedup_op_and_var_names::PASS,
     &common::dead_code_elimination::PASS,
+    &common::cast_optimization::PASS,
+    &common::loop_invariant_elimination::PASS,
+    &mil_backend::adjust_io_to_supported_types::PASS,
+    &mil_backend::fuse_activation_silu::PASS,
+    &mil_backend::fuse_pow2_sqrt::PASS,
+    &mil_backend::sanitize_name_strings::PASS,
+    &nn_backend::handle_unused_inputs::PASS,
 ];
 
 /// Every pass there is.

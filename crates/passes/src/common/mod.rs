@@ -1,9 +1,11 @@
 //! The passes that serve every front end: one file each.
 
+pub(crate) mod cast_optimization;
 pub(crate) mod const_deduplication;
 pub(crate) mod const_elimination;
 pub(crate) mod dead_code_elimination;
 pub(crate) mod dedup_op_and_var_names;
+pub(crate) mod loop_invariant_elimination;
 pub(crate) mod merge_consecutive_relus;
 pub(crate) mod merge_consecutive_reshapes;
 pub(crate) mod merge_consecutive_transposes;

@@ -1,0 +1,6 @@
+//! The passes that run right before an ML Program is written.
+
+pub(crate) mod adjust_io_to_supported_types;
+pub(crate) mod fuse_activation_silu;
+pub(crate) mod fuse_pow2_sqrt;
+pub(crate) mod sanitize_name_strings;

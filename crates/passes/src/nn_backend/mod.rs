@@ -1,0 +1,3 @@
+//! Passes that coremltools made for its older back end and runs for ML Programs too.
+
+pub(crate) mod handle_unused_inputs;
