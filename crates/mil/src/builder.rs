@@ -2,13 +2,16 @@
 
 use std::borrow::Cow;
 
+use coremill_tensor::{DType, Data, f16};
 use smallvec::SmallVec;
 
+use crate::schema::{Default, Domain, InputSpec, OpVersion};
 use crate::{Arg, Const, Function, InferError, NewOp, OpArgs, OpId, OpKind, Origin, Place, Type, ValueId, infer};
 
 /// Makes ops at a place of a function: literal arguments become `const` ops before the op, result types are
 /// inferred, names follow from the given one (`NAME`, or `NAME_0`, `NAME_1`, ... for several results, and
-/// `NAME_PARAM_0` for literal arguments).
+/// `NAME_PARAM_0` for literal arguments). A parameter that is not given and has a value by default is given that
+/// value, so that what the op does is written down whatever a later opset makes of its defaults.
 ///
 /// ```
 /// use coremill_mil::{Builder, Const, Function, OpKind, Opset, Place, Type};
@@ -180,6 +183,34 @@ impl PendingOp<'_, '_> {
         self.finish()
     }
 
+    /// Gives every parameter that is left out its default value, where the op table has one.
+    fn fill_defaults(&mut self) {
+        let Some(version) = crate::version_of(self.kind, self.b.f.opset) else { return };
+        if version.as_attributes {
+            return;
+        }
+        for spec in version.inputs {
+            if self.inputs.iter().any(|(name, _)| *name == spec.name) {
+                continue;
+            }
+            if let Some(value) = default_value(spec, self.dtype_like(version, spec)) {
+                self.inputs.push((spec.name, vec![Source::Literal(value)]));
+            }
+        }
+    }
+
+    /// The element type that the inputs given have under the letter of `spec`.
+    fn dtype_like(&self, version: &OpVersion, spec: &InputSpec) -> Option<DType> {
+        let Domain::SameTensor(letter, _) = spec.domain else { return None };
+        let is_kin =
+            |name: &str| matches!(version.input(name).map(|i| i.domain), Some(Domain::SameTensor(l, _)) if l == letter);
+        let kin = self.inputs.iter().filter(|(name, _)| is_kin(name));
+        kin.flat_map(|(_, sources)| sources).find_map(|s| match s {
+            Source::Value(v) => self.b.f.ty(*v).dtype(),
+            Source::Literal(c) => c.ty().dtype(),
+        })
+    }
+
     fn infer(&self, f: &Function) -> Result<Vec<Type>, InferError> {
         let literal_types: Vec<Type> =
             self.sources().filter_map(|s| if let Source::Literal(c) = s { Some(c.ty()) } else { None }).collect();
@@ -207,6 +238,7 @@ impl PendingOp<'_, '_> {
     }
 
     fn finish(&mut self) -> Result<OpId, InferError> {
+        self.fill_defaults();
         let types = match self.ty.take() {
             Some(types) => types,
             None => self.infer(self.b.f)?,
@@ -230,4 +262,19 @@ impl PendingOp<'_, '_> {
         new.attributes.extend(self.attributes.drain(..).map(|(n, c)| (n.to_owned(), c)));
         Ok(self.b.insert_op(new))
     }
+}
+
+/// The constant that a default stands for; floats in the element type that the op works in.
+fn default_value(spec: &InputSpec, dtype: Option<DType>) -> Option<Const> {
+    Some(match spec.default {
+        Default::None | Default::Computed(_) => return None,
+        Default::Bool(b) => Const::bool(b),
+        Default::Int(n) => Const::int32(n),
+        Default::Ints(v) => Const::int32s(v),
+        Default::Str(s) => Const::string(s),
+        Default::Float(v) => match dtype {
+            Some(DType::Fp16) => Const::Tensor(Data::scalar(f16::from_f32(v))),
+            _ => Const::fp32(v),
+        },
+    })
 }
