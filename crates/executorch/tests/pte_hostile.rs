@@ -6,7 +6,9 @@ use bytes::Bytes;
 use coremill_executorch::compile_spec::CompileSpecs;
 use coremill_executorch::inmemory_fs::Directory;
 use coremill_executorch::pte::program::{DataLocation, ScalarType};
-use coremill_executorch::pte::{DelegateStorage, MethodSpec, PteError, PteFile, TensorSpec, write_single_delegate};
+use coremill_executorch::pte::{
+    DelegateStorage, InputSpec, MethodSpec, OutputSpec, PteError, PteFile, TensorSpec, single_delegate,
+};
 use proptest::prelude::*;
 
 const KINDS: [&[u8]; 3] = [
@@ -162,10 +164,14 @@ fn parts_of_a_newer_schema_are_not_dropped() {
 fn wrong_methods_are_refused() {
     let tensor = |sizes: &[i32]| TensorSpec::new(ScalarType::Float, sizes);
     let build = |spec: MethodSpec| {
-        let built = write_single_delegate(&spec, CompileSpecs::default(), Bytes::new(), DelegateStorage::Segment);
+        let built = single_delegate(&spec, CompileSpecs::default(), Bytes::new(), DelegateStorage::Segment);
         built.map(|file| file.write().map(|_| ())).expect_err("it must be refused").to_string()
     };
-    let method = |inputs: Vec<TensorSpec>| MethodSpec { name: "f".to_owned(), inputs, ..MethodSpec::default() };
+    let method = |inputs: Vec<TensorSpec>| MethodSpec {
+        name: "f".to_owned(),
+        inputs: inputs.into_iter().map(InputSpec::from).collect(),
+        ..MethodSpec::default()
+    };
     assert!(build(method(vec![tensor(&[-1])])).contains("sizes [-1] are negative"));
     assert!(build(method(vec![tensor(&[i32::MAX; 4])])).contains("too large"));
     let half = tensor(&[i32::MAX, i32::MAX]);
@@ -176,7 +182,10 @@ fn wrong_methods_are_refused() {
     assert!(build(method(vec![tensor(&[1; 256])])).contains("no order of 256 dimensions"));
     let mut spec = method(vec![tensor(&[1])]);
     spec.delegate_inputs = Some(vec![1]);
-    assert!(build(spec).contains("the delegate's input 1 is not among the 1 inputs"));
+    assert!(build(spec).contains("the delegate's input 1 is not a tensor among the 1 inputs"));
+    let mut spec = method(vec![tensor(&[1])]);
+    spec.outputs = Some(vec![OutputSpec::Delegate(0)]);
+    assert!(build(spec).contains("delegate output 0 is not among the 0"));
 }
 
 #[test]

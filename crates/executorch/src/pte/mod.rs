@@ -23,7 +23,7 @@ use std::io::Write;
 
 use bytes::Bytes;
 
-pub use build::{DelegateStorage, MethodSpec, TensorSpec, write_single_delegate};
+pub use build::{DelegateStorage, InputSpec, MethodSpec, OutputSpec, TensorSpec, single_delegate};
 pub use delegate::{Delegate, ModelReference};
 pub use error::PteError;
 pub use method::{Method, TensorInfo, ValueInfo};

@@ -9,6 +9,12 @@ pub(crate) fn kv_cache() -> Bytes {
     Bytes::from_static(include_bytes!("../data/kv_cache_seed.pte"))
 }
 
+/// The other committed program.
+#[allow(dead_code, reason = "not every test file that has this module uses it")]
+pub(crate) fn handed_through() -> Bytes {
+    Bytes::from_static(include_bytes!("../data/handed_through.pte"))
+}
+
 /// Every `.pte` of the shared folder's models; empty, and said aloud, where the folder is not there.
 #[allow(dead_code, reason = "not every test file that has this module uses the shared folder")]
 #[allow(clippy::print_stderr, reason = "a skipped test says so")]
