@@ -2,12 +2,36 @@
 
 use coremill_tensor::{DType, Dim, Shape};
 
+use crate::schema::{Default, Flags, InputSpec};
 use crate::{Const, InferError, OpArgs, TensorType, Type};
 
 /// `fp16`, `fp32`.
 pub(crate) const FLOATS: &[DType] = &[DType::Fp16, DType::Fp32];
 /// `fp16`, `fp32`, `int32`.
 pub(crate) const NUMBERS: &[DType] = &[DType::Fp16, DType::Fp32, DType::Int32];
+/// `int32`.
+pub(crate) const INT32: &[DType] = &[DType::Int32];
+/// `string`.
+pub(crate) const STRING: &[DType] = &[DType::String];
+/// `bool`.
+pub(crate) const BOOL: &[DType] = &[DType::Bool];
+/// No side effect, and folded by the peer when its inputs are constant.
+pub(crate) const FOLD: Flags = Flags::PURE.and(Flags::FOLDABLE);
+
+/// A required constant `int32`, of any rank.
+pub(crate) const fn int_spec(name: &'static str) -> InputSpec {
+    InputSpec::tensor(name, INT32).constant()
+}
+
+/// A required constant string.
+pub(crate) const fn string_spec(name: &'static str) -> InputSpec {
+    InputSpec::tensor(name, STRING).constant()
+}
+
+/// A constant boolean with a default.
+pub(crate) const fn bool_spec(name: &'static str, default: bool) -> InputSpec {
+    InputSpec::tensor(name, BOOL).constant().default(Default::Bool(default))
+}
 
 type Inferred<T> = Result<T, InferError>;
 
@@ -15,6 +39,22 @@ type Inferred<T> = Result<T, InferError>;
 pub(crate) fn tensor<'a>(args: &OpArgs<'a>, name: &'static str) -> Inferred<&'a TensorType> {
     let ty = args.ty(name).ok_or(InferError::Missing(name))?;
     ty.as_tensor().ok_or_else(|| InferError::bad(name, format!("is {ty}, which is no tensor of known rank")))
+}
+
+/// The tensor type of a required input that may also be an attribute.
+pub(crate) fn given(args: &OpArgs<'_>, name: &'static str) -> Inferred<TensorType> {
+    match (args.ty(name), args.value(name)) {
+        (None, Some(c)) => match c.ty() {
+            Type::Tensor(t) => Ok(t),
+            other => Err(InferError::bad(name, format!("is {other}, which is no tensor"))),
+        },
+        _ => tensor(args, name).cloned(),
+    }
+}
+
+/// The tensor type of an input that may be left out, or be an attribute.
+pub(crate) fn given_if(args: &OpArgs<'_>, name: &'static str) -> Inferred<Option<TensorType>> {
+    if args.is_given(name) { given(args, name).map(Some) } else { Ok(None) }
 }
 
 /// The constant of a required input.
@@ -33,6 +73,21 @@ pub(crate) fn int(args: &OpArgs<'_>, name: &'static str) -> Inferred<i64> {
 /// Required constant integers.
 pub(crate) fn ints(args: &OpArgs<'_>, name: &'static str) -> Inferred<Vec<i64>> {
     constant(args, name)?.as_i64s().ok_or_else(|| InferError::bad(name, "must be integers"))
+}
+
+/// A constant integer, or `default` when the input is not given.
+pub(crate) fn int_or(args: &OpArgs<'_>, name: &'static str, default: i64) -> Inferred<i64> {
+    if args.is_given(name) { int(args, name) } else { Ok(default) }
+}
+
+/// Constant integers, when the input is given.
+pub(crate) fn ints_if(args: &OpArgs<'_>, name: &'static str) -> Inferred<Option<Vec<i64>>> {
+    if args.is_given(name) { ints(args, name).map(Some) } else { Ok(None) }
+}
+
+/// A constant string, or `default` when the input is not given.
+pub(crate) fn string_or<'a>(args: &OpArgs<'a>, name: &'static str, default: &'a str) -> Inferred<&'a str> {
+    if args.is_given(name) { string(args, name) } else { Ok(default) }
 }
 
 /// A constant boolean, or `default` when the input is not given.
@@ -69,6 +124,11 @@ pub(crate) fn broadcast(a: &Shape, b: &Shape) -> Inferred<Shape> {
             _ => Ok(Dim::Unknown),
         })
         .collect()
+}
+
+/// One result, a tensor.
+pub(crate) fn one(dtype: DType, shape: Shape) -> Inferred<Vec<Type>> {
+    Ok(vec![Type::tensor(dtype, shape)])
 }
 
 /// One result of the type of `x`.

@@ -7,10 +7,12 @@ use std::sync::LazyLock;
 use crate::{OpKind, OpSchema, OpVersion, Opset};
 
 pub(crate) mod common;
+mod elementwise_binary;
 mod elementwise_unary;
+mod linear;
 
 /// Every family's entries.
-const FAMILIES: &[&[OpSchema]] = &[elementwise_unary::OPS];
+const FAMILIES: &[&[OpSchema]] = &[elementwise_binary::OPS, elementwise_unary::OPS, linear::OPS];
 
 static BY_KIND: LazyLock<Vec<Option<&'static OpSchema>>> = LazyLock::new(|| {
     let mut index = vec![None; OpKind::ALL.len() + 1];
