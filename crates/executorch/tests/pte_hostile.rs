@@ -5,7 +5,7 @@ mod common;
 use bytes::Bytes;
 use coremill_executorch::compile_spec::CompileSpecs;
 use coremill_executorch::inmemory_fs::Directory;
-use coremill_executorch::pte::program::{DataLocation, ScalarType};
+use coremill_executorch::pte::program::{DataLocation, EValue, ScalarType};
 use coremill_executorch::pte::{
     DelegateStorage, InputSpec, MethodSpec, OutputSpec, PteError, PteFile, TensorSpec, single_delegate,
 };
@@ -201,4 +201,41 @@ fn a_damaged_reference_is_named() {
     file.replace_delegate("forward", 0, CompileSpecs::default(), blob.into()).expect("there");
     let delegate = file.delegate("forward", 0).expect("there");
     assert!(matches!(file.model_blob(&delegate), Err(PteError::NoSuchNamedData { .. })));
+}
+
+/// A table may be listed many times, so a small file can claim a large program. ExecuTorch never does that.
+#[test]
+fn a_program_that_unfolds_without_bound_is_refused() {
+    assert!(refusal(nested(1000)).contains("oo many tables"));
+    // Few enough, and the same bytes are a program.
+    let small = PteFile::read(&nested(3).into()).expect("well-formed");
+    assert_eq!(small.program.execution_plan.len(), 3);
+    assert_eq!(small.program.execution_plan[2].values, [EValue::Absent, EValue::Absent, EValue::Absent]);
+}
+
+/// By hand: `n` references to one method whose values are `n` references to one empty value.
+fn nested(n: u32) -> Vec<u8> {
+    let mut bytes = b"\x10\0\0\0ET12".to_vec();
+    // Vtable of the root: itself and the object 8 bytes long, no version, execution_plan at 4.
+    bytes.extend([8, 0, 8, 0, 0, 0, 4, 0]);
+    // Root: distance back to the vtable, then the offset of the list.
+    bytes.extend(8i32.to_le_bytes());
+    bytes.extend(4u32.to_le_bytes());
+    bytes.extend(n.to_le_bytes());
+    let plan = 28 + 4 * n;
+    (0..n).for_each(|index| bytes.extend((plan - (28 + 4 * index)).to_le_bytes()));
+    // The method: vtable 12 bytes behind its start, values at 4.
+    bytes.extend((-12i32).to_le_bytes());
+    bytes.extend(20u32.to_le_bytes());
+    bytes.extend([0; 4]);
+    bytes.extend([10, 0, 8, 0, 0, 0, 0, 0, 4, 0, 0, 0]);
+    // The list of values, which the method's field points at (20 bytes behind it).
+    let list = bytes.len() as u32;
+    assert_eq!(list, plan + 24);
+    bytes.extend(n.to_le_bytes());
+    let value = list + 4 + 4 * n;
+    (0..n).for_each(|index| bytes.extend((value - (list + 4 + 4 * index)).to_le_bytes()));
+    bytes.extend((-4i32).to_le_bytes());
+    bytes.extend([4, 0, 4, 0]);
+    bytes
 }

@@ -75,7 +75,8 @@ impl PteFile {
     /// # Errors
     /// Those of [`PteFile::write_to`], except the writer's.
     pub fn write(&self) -> Result<Vec<u8>, PteError> {
-        let mut bytes = Vec::new();
+        let data: usize = self.program.segments.iter().map(|segment| segment.data.len()).sum();
+        let mut bytes = Vec::with_capacity(data.saturating_add(8 << 10));
         self.write_to(&mut bytes)?;
         Ok(bytes)
     }
