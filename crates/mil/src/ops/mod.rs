@@ -6,13 +6,23 @@ use std::sync::LazyLock;
 
 use crate::{OpKind, OpSchema, OpVersion, Opset};
 
+mod activation;
 pub(crate) mod common;
 mod elementwise_binary;
 mod elementwise_unary;
 mod linear;
+mod normalization;
+mod reduction;
 
 /// Every family's entries.
-const FAMILIES: &[&[OpSchema]] = &[elementwise_binary::OPS, elementwise_unary::OPS, linear::OPS];
+const FAMILIES: &[&[OpSchema]] = &[
+    activation::OPS,
+    elementwise_binary::OPS,
+    elementwise_unary::OPS,
+    linear::OPS,
+    normalization::OPS,
+    reduction::OPS,
+];
 
 static BY_KIND: LazyLock<Vec<Option<&'static OpSchema>>> = LazyLock::new(|| {
     let mut index = vec![None; OpKind::ALL.len() + 1];
