@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::collections::HashSet;
 
-use coremill_mil::{Def, Function, OpId, ValueId};
+use coremill_mil::{BlockId, Function, OpId, ValueId};
 
 /// The names of a function's values and ops, and the outputs that need an op of their own.
 pub(crate) struct Names {
@@ -12,25 +12,32 @@ pub(crate) struct Names {
     aliases: Vec<(String, ValueId)>,
 }
 
+/// Names in scope. A nested block sees the names around it; blocks side by side may use the same ones.
 #[derive(Default)]
 struct Pool {
     taken: HashSet<String>,
+    /// What was taken, in order, so that the end of a block frees its names.
+    log: Vec<String>,
     /// The next number to try after a name, so that many equal wishes cost no search each.
     next: HashMap<String, u64>,
 }
 
 impl Pool {
     fn claim(&mut self, wish: &str) -> String {
-        if self.taken.insert(wish.to_owned()) {
-            return wish.to_owned();
-        }
-        let next = self.next.entry(wish.to_owned()).or_default();
-        loop {
-            let name = format!("{wish}_{next}");
+        let mut name = wish.to_owned();
+        while self.taken.contains(&name) {
+            let next = self.next.entry(wish.to_owned()).or_default();
+            name = format!("{wish}_{next}");
             *next += 1;
-            if self.taken.insert(name.clone()) {
-                return name;
-            }
+        }
+        self.taken.insert(name.clone());
+        self.log.push(name.clone());
+        name
+    }
+
+    fn free_from(&mut self, mark: usize) {
+        for name in self.log.drain(mark.min(self.log.len())..) {
+            self.taken.remove(&name);
         }
     }
 }
@@ -62,32 +69,39 @@ impl Names {
                 None => aliases.push((pool.claim(name), v)),
             }
         }
-        let mut names = Names { values: vec![String::new(); f.value_capacity()], ops: Vec::new(), aliases };
-        names.ops.resize(f.op_capacity(), String::new());
-        let mut op_pool = Pool::default();
-        for op in f.all_ops() {
-            let node = f.op(op);
-            let nested = node.blocks().iter().flat_map(|&b| f.block(b).inputs());
-            for &v in nested.chain(node.outputs()) {
-                let value = f.value(v);
-                let wish = match (&value.name, value.def()) {
-                    (name, Def::Op { .. }) if name.is_empty() => node.type_name(),
-                    (name, Def::BlockInput { .. }) if name.is_empty() => "x",
-                    (name, _) => name,
-                };
-                names.values[v.index()] = match fixed[v.index()].take() {
-                    Some(name) => name,
-                    None => pool.claim(wish),
-                };
-            }
-            let first = node.outputs().first().map(|v| names.values[v.index()].clone());
-            let wish = node.name.clone().or(first).unwrap_or_else(|| node.type_name().to_owned());
-            names.ops[op.index()] = op_pool.claim(&wish);
-        }
-        for &v in f.inputs() {
-            names.values[v.index()] = fixed[v.index()].take().unwrap_or_default();
-        }
+        let values = fixed.into_iter().map(Option::unwrap_or_default).collect();
+        let mut names = Names { values, ops: vec![String::new(); f.op_capacity()], aliases };
+        names.block(f, f.body(), &mut pool, &mut Pool::default());
         Ok(names)
+    }
+
+    /// Names what a block defines, then what its nested blocks do. What has a name already keeps it.
+    fn block(&mut self, f: &Function, b: BlockId, pool: &mut Pool, op_pool: &mut Pool) {
+        for &v in f.block(b).inputs() {
+            self.value(v, &f.value(v).name, "x", pool);
+        }
+        for op in f.ops_in(b) {
+            let node = f.op(op);
+            for &v in node.outputs() {
+                self.value(v, &f.value(v).name, node.type_name(), pool);
+            }
+            let first = node.outputs().first().map(|&v| self.of(v));
+            let wish = node.name.as_deref().or(first).unwrap_or_else(|| node.type_name());
+            self.ops[op.index()] = op_pool.claim(wish);
+        }
+        for op in f.ops_in(b) {
+            for &nested in f.op(op).blocks() {
+                let mark = pool.log.len();
+                self.block(f, nested, pool, op_pool);
+                pool.free_from(mark);
+            }
+        }
+    }
+
+    fn value(&mut self, v: ValueId, wish: &str, default: &str, pool: &mut Pool) {
+        if let Some(name) = self.values.get_mut(v.index()).filter(|n| n.is_empty()) {
+            *name = pool.claim(if wish.is_empty() { default } else { wish });
+        }
     }
 
     pub(crate) fn of(&self, v: ValueId) -> &str {
