@@ -44,6 +44,7 @@ mod origin;
 mod program;
 mod types;
 
+pub mod compare;
 pub mod schema;
 
 pub use args::{Arg, ArgList, OpArgs};

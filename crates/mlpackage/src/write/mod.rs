@@ -12,7 +12,8 @@ mod values;
 
 use std::collections::BTreeMap;
 
-use coremill_mil::{BlockId, Const, Function, OpId, OpKind, Opset, Program, Use};
+use coremill_mil::compare::is_written_as_literal;
+use coremill_mil::{BlockId, Const, Function, Opset, Program};
 use indexmap::IndexMap;
 
 use crate::blob::BlobWriter;
@@ -103,24 +104,4 @@ impl Writer {
             .map(|(n, c)| Ok((n.clone(), values::inline(c, &at.key("attributes", n))?)))
             .collect()
     }
-}
-
-/// Is the op a `const` that appears only as a literal in the ops that use it?
-///
-/// These ops take no `const` in files: `constexpr_*`, whose arguments are literals or attributes, and `classify`,
-/// whose classes are a literal.
-fn is_written_as_literal(f: &Function, op: OpId) -> bool {
-    let node = f.op(op);
-    let [v] = node.outputs() else { return false };
-    let uses = f.value(*v).uses();
-    node.kind == OpKind::Const
-        && !uses.is_empty()
-        && uses.iter().all(|u| match *u {
-            Use::Op { op, input, .. } => {
-                let user = f.op(op);
-                let param = user.inputs().nth(input as usize).map(|(name, _)| name);
-                ops::is_constexpr(user) || (user.kind == OpKind::Classify && param == Some("classes"))
-            }
-            Use::Output { .. } => false,
-        })
 }
