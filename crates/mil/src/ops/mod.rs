@@ -8,19 +8,24 @@ use crate::{OpKind, OpSchema, OpVersion, Opset};
 
 mod activation;
 pub(crate) mod common;
+mod conv;
 mod elementwise_binary;
 mod elementwise_unary;
 mod linear;
 mod normalization;
+mod pool;
 mod reduction;
+mod spatial;
 
 /// Every family's entries.
 const FAMILIES: &[&[OpSchema]] = &[
     activation::OPS,
+    conv::OPS,
     elementwise_binary::OPS,
     elementwise_unary::OPS,
     linear::OPS,
     normalization::OPS,
+    pool::OPS,
     reduction::OPS,
 ];
 
