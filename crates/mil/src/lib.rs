@@ -46,6 +46,7 @@ mod types;
 
 pub mod compare;
 pub mod schema;
+pub mod text;
 
 pub use args::{Arg, ArgList, OpArgs};
 pub use builder::{Builder, PendingOp};
