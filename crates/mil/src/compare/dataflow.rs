@@ -10,12 +10,7 @@ use super::{Checks, Same, type_key, values};
 use crate::{BlockId, Const, Def, Function, Op, OpId, OpKind, ValueId};
 
 /// Compares the outputs of two functions and returns which ops were matched.
-pub(super) fn same(
-    name: &str,
-    a: &Function,
-    b: &Function,
-    checks: Checks,
-) -> Result<IndexMap<OpId, OpId>, String> {
+pub(super) fn same(name: &str, a: &Function, b: &Function, checks: Checks) -> Result<IndexMap<OpId, OpId>, String> {
     let mut c = Comparer {
         a,
         b,

@@ -99,11 +99,8 @@ fn functions(name: &str, a: &Function, b: &Function, checks: Checks) -> Same {
         same_order(name, a, b, &pairs)?;
     }
     let counts = counts(a, b, checks.consts);
-    let differ: Vec<String> = counts
-        .iter()
-        .filter(|(_, (x, y))| x != y)
-        .map(|(op, (x, y))| format!("{op} {x} against {y}"))
-        .collect();
+    let differ: Vec<String> =
+        counts.iter().filter(|(_, (x, y))| x != y).map(|(op, (x, y))| format!("{op} {x} against {y}")).collect();
     if differ.is_empty() { Ok(()) } else { Err(format!("{name}: numbers of ops differ: {}", differ.join(", "))) }
 }
 

@@ -25,9 +25,7 @@ pub(super) fn same(a: &Const, b: &Const, place: &str, rank: Option<usize>) -> Sa
             }
             if va == vb { Ok(()) } else { Err(format!("{place}: constant {va:?} against {vb:?}")) }
         }
-        (Const::List(_, a), Const::List(_, b)) | (Const::Tuple(a), Const::Tuple(b)) if a.len() == b.len() => {
-            all(a, b)
-        }
+        (Const::List(_, a), Const::List(_, b)) | (Const::Tuple(a), Const::Tuple(b)) if a.len() == b.len() => all(a, b),
         (Const::Dict(_, a), Const::Dict(_, b)) if a.len() == b.len() => {
             a.iter().zip(b).try_for_each(|((ka, va), (kb, vb))| {
                 same(ka, kb, place, None)?;

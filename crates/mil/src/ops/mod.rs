@@ -7,25 +7,32 @@ use std::sync::LazyLock;
 use crate::{OpKind, OpSchema, OpVersion, Opset};
 
 mod activation;
+mod attention;
 pub(crate) mod common;
+mod constexpr;
+mod constexpr_infer;
 mod conv;
 mod elementwise_binary;
 mod elementwise_unary;
 mod linear;
 mod normalization;
 mod pool;
+mod quantization;
 mod reduction;
 mod spatial;
 
 /// Every family's entries.
 const FAMILIES: &[&[OpSchema]] = &[
     activation::OPS,
+    attention::OPS,
+    constexpr::OPS,
     conv::OPS,
     elementwise_binary::OPS,
     elementwise_unary::OPS,
     linear::OPS,
     normalization::OPS,
     pool::OPS,
+    quantization::OPS,
     reduction::OPS,
 ];
 
