@@ -3,6 +3,8 @@
 //! One entry per op type ([`OpSchema`]), with a version per opset in which its inputs changed. The builder,
 //! type inference, the verifier, the printer, the evaluator's coverage and the documentation all come from it.
 
+use std::fmt;
+
 use coremill_tensor::DType;
 
 use crate::{InferError, OpArgs, OpKind, Opset, Type};
@@ -168,6 +170,90 @@ impl InputSpec {
     pub const fn variadic(mut self) -> InputSpec {
         self.variadic = true;
         self
+    }
+}
+
+impl Domain {
+    /// May a tensor of this element type stand there?
+    pub fn accepts(self, dtype: DType) -> bool {
+        match self {
+            Domain::Tensor(dtypes) | Domain::SameTensor(_, dtypes) => dtypes.contains(&dtype),
+            Domain::Any => true,
+            Domain::List | Domain::State => false,
+        }
+    }
+}
+
+/// Does an input of an op take tensors of this element type in an opset? `false` too where the op or the input
+/// does not exist there. That inputs may have to agree ([`Domain::SameTensor`]) is not looked at.
+pub fn accepts(kind: OpKind, opset: Opset, input: &str, dtype: DType) -> bool {
+    crate::version_of(kind, opset).and_then(|v| v.input(input)).is_some_and(|i| i.domain.accepts(dtype))
+}
+
+/// Holds the arguments of an op to its definition: what is given has a place, what is required is given, element
+/// types are in their domains, and inputs with one letter agree.
+///
+/// It does not ask for constants: a compressed weight serves as one, and the arguments do not show what made them.
+///
+/// # Errors
+/// Every deviation, in the order of the definition; none for an op that the table does not have.
+pub fn check_inputs(args: &OpArgs<'_>) -> Result<(), Vec<InferError>> {
+    let Some(version) = crate::version_of(args.kind, args.opset) else { return Ok(()) };
+    let mut errors = Vec::new();
+    let mut letters: Vec<(char, &'static str, DType)> = Vec::new();
+    for spec in version.inputs {
+        if !spec.optional && !args.is_given(spec.name) {
+            errors.push(InferError::Missing(spec.name));
+        }
+        let attribute = if args.all(spec.name).is_empty() { args.value(spec.name).map(crate::Const::ty) } else { None };
+        for ty in args.all(spec.name).iter().map(|a| a.ty).chain(&attribute) {
+            if let Err(e) = check_domain(spec, ty, &mut letters) {
+                errors.push(e);
+            }
+        }
+    }
+    for (name, _) in args.inputs.iter().filter(|(n, _)| version.input(n).is_none()) {
+        errors.push(InferError::Mismatch(format!("`{}` of {} has no input `{name}`", args.kind, args.opset)));
+    }
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+fn check_domain(spec: &InputSpec, ty: &Type, letters: &mut Vec<(char, &'static str, DType)>) -> Result<(), InferError> {
+    let fits = match (spec.domain, ty) {
+        (Domain::Any, _) | (Domain::List, Type::List(..)) | (Domain::State, Type::State(_)) => true,
+        (domain, _) => ty.dtype().is_some_and(|d| domain.accepts(d)),
+    };
+    if !fits {
+        return Err(InferError::bad(spec.name, format!("is {ty}; it takes {}", spec.domain)));
+    }
+    let (Domain::SameTensor(letter, _), Some(dtype)) = (spec.domain, ty.dtype()) else { return Ok(()) };
+    match letters.iter().find(|(l, ..)| *l == letter) {
+        Some((_, first, d)) if *d != dtype => {
+            Err(InferError::bad(spec.name, format!("is of {dtype} and `{first}` of {d}; they must be alike")))
+        }
+        Some(_) => Ok(()),
+        None => {
+            letters.push((letter, spec.name, dtype));
+            Ok(())
+        }
+    }
+}
+
+impl fmt::Display for Domain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Domain::Tensor(dtypes) | Domain::SameTensor(_, dtypes) => {
+                f.write_str("tensors of ")?;
+                for (i, d) in dtypes.iter().enumerate() {
+                    let before = if i == 0 { "" } else { ", " };
+                    write!(f, "{before}{d}")?;
+                }
+                Ok(())
+            }
+            Domain::List => f.write_str("a list"),
+            Domain::State => f.write_str("a state"),
+            Domain::Any => f.write_str("anything"),
+        }
     }
 }
 
