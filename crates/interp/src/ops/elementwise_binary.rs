@@ -4,6 +4,7 @@ use coremill_mil::{Const, OpKind};
 use coremill_tensor::{DType, Data, f16};
 use ndarray::{ArrayD, IxDyn};
 
+use super::movement::{by_width, from_words, view, words};
 use super::{Family, one};
 use crate::EvalError;
 use crate::args::Args;
@@ -27,6 +28,7 @@ pub(super) const KERNELS: Family = &[
     (OpKind::LogicalAnd, |a| compare(a, |_, _| false, |x, y| x != 0 && y != 0)),
     (OpKind::LogicalOr, |a| compare(a, |_, _| false, |x, y| x != 0 || y != 0)),
     (OpKind::LogicalXor, |a| compare(a, |_, _| false, |x, y| (x != 0) != (y != 0))),
+    (OpKind::Select, select),
 ];
 
 /// Quotient of integers, floored; none for a zero divisor.
@@ -125,4 +127,22 @@ fn compare(
         }
     };
     one(Data::from_bools(&shape, &z))
+}
+
+/// `a` where `cond` is true, `b` elsewhere, all broadcast.
+fn select(args: &Args<'_, '_>) -> Result<Vec<Const>, EvalError> {
+    let (cond, a, b) = (args.data("cond")?, args.data("a")?, args.data("b")?);
+    if a.dtype() != b.dtype() || cond.dtype() != DType::Bool {
+        return Err(EvalError::bad("`a` and `b` must be of one type, and `cond` boolean"));
+    }
+    let shape = args.result_shape()?;
+    by_width!(a.dtype(), T => {
+        let (cond_words, a_words, b_words) = (words::<u8>(cond), words::<T>(a), words::<T>(b));
+        let wide = || EvalError::bad(format!("the shapes do not broadcast to {shape:?}"));
+        let (c, x, y) = (view(cond.shape(), &cond_words)?, view(a.shape(), &a_words)?, view(b.shape(), &b_words)?);
+        let c = c.broadcast(IxDyn(&shape)).ok_or_else(wide)?;
+        let (x, y) = (x.broadcast(IxDyn(&shape)).ok_or_else(wide)?, y.broadcast(IxDyn(&shape)).ok_or_else(wide)?);
+        let picked: Vec<T> = c.iter().zip(x.iter().zip(y.iter())).map(|(&c, (&x, &y))| if c != 0 { x } else { y }).collect();
+        one(from_words(a.dtype(), &shape, picked)?)
+    })
 }

@@ -4,6 +4,7 @@ mod elementwise_binary;
 mod elementwise_unary;
 mod linear;
 mod movement;
+mod scatter_gather;
 mod tensor_operation;
 mod tensor_transformation;
 
@@ -22,6 +23,7 @@ const FAMILIES: &[Family] = &[
     elementwise_binary::KERNELS,
     elementwise_unary::KERNELS,
     linear::KERNELS,
+    scatter_gather::KERNELS,
     tensor_operation::KERNELS,
     tensor_transformation::KERNELS,
 ];

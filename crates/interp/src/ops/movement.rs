@@ -1,7 +1,7 @@
 //! Elements moved, not computed on: the same code for every dtype of a width.
 
 use coremill_tensor::{DType, Data};
-use ndarray::{ArrayViewD, IxDyn};
+use ndarray::{ArrayViewD, Dimension, IxDyn};
 
 use crate::EvalError;
 
@@ -67,4 +67,38 @@ pub(crate) fn transpose(d: &Data, perm: &[usize]) -> Result<Data, EvalError> {
         let words = words::<T>(d);
         gather(d.dtype(), &view(d.shape(), &words)?.permuted_axes(IxDyn(perm)))
     })
+}
+
+/// Data of `shape` whose element at each index is the element of `d` at the flat position that `from` gives.
+/// `from` must stay below the number of elements of `d`; an index outside is an error.
+pub(crate) fn pick(d: &Data, shape: &[usize], from: impl Fn(&[usize]) -> Option<usize>) -> Result<Data, EvalError> {
+    by_width!(d.dtype(), T => {
+        let words = words::<T>(d);
+        let mut out = Vec::with_capacity(shape.iter().product());
+        for index in ndarray::indices(IxDyn(shape)) {
+            let at = from(index.as_array_view().as_slice().unwrap_or_default()).and_then(|at| words.get(at));
+            out.push(*at.ok_or_else(|| EvalError::bad("an index is outside the tensor"))?);
+        }
+        from_words(d.dtype(), shape, out)
+    })
+}
+
+/// Row-major strides of a shape, in elements.
+pub(crate) fn strides(shape: &[usize]) -> Vec<usize> {
+    let mut strides = vec![1; shape.len()];
+    for axis in (1..shape.len()).rev() {
+        strides[axis - 1] = strides[axis] * shape[axis];
+    }
+    strides
+}
+
+/// The flat position of an index.
+pub(crate) fn flat(index: &[usize], strides: &[usize]) -> usize {
+    index.iter().zip(strides).map(|(i, s)| i * s).sum()
+}
+
+/// An axis or a position counted from the front: `-n..n` to `0..n`.
+pub(crate) fn from_front(i: i64, n: usize) -> Option<usize> {
+    let at = if i < 0 { i.checked_add(i64::try_from(n).ok()?)? } else { i };
+    usize::try_from(at).ok().filter(|&at| at < n)
 }

@@ -4,7 +4,7 @@ use coremill_mil::{Const, OpKind};
 use coremill_tensor::{DType, Data, f16};
 use ndarray::{Axis, IxDyn};
 
-use super::movement::{by_width, gather, view, words};
+use super::movement::{by_width, gather, pick, strides, view, words};
 use super::{Family, one};
 use crate::EvalError;
 use crate::args::Args;
@@ -15,6 +15,7 @@ pub(super) const KERNELS: Family = &[
     (OpKind::Identity, |a| Ok(vec![a.value("x")?.clone()])),
     (OpKind::Range1d, range_1d),
     (OpKind::Shape, shape),
+    (OpKind::Tile, tile),
 ];
 
 /// The most elements a folded `fill` or `range_1d` may have: 64 Mi, above any table a model builds, below what
@@ -89,4 +90,22 @@ fn shape(args: &Args<'_, '_>) -> Result<Vec<Const>, EvalError> {
         }
         _ => Data::from_vec(&[known.len()], extents),
     })
+}
+
+/// The tensor side by side with itself, `reps` times on each axis.
+fn tile(args: &Args<'_, '_>) -> Result<Vec<Const>, EvalError> {
+    let x = args.data("x")?;
+    let reps = args.ints("reps")?;
+    if reps.len() != x.rank() {
+        return Err(EvalError::bad("`reps` does not name every axis"));
+    }
+    let times = |(n, r): (&usize, &i64)| usize::try_from(*r).ok().and_then(|r| n.checked_mul(r));
+    let shape: Option<Vec<usize>> = x.shape().iter().zip(&reps).map(times).collect();
+    let shape =
+        shape.filter(|s| s.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).is_some_and(|n| n <= MAX_ELEMENTS));
+    let shape = shape.ok_or_else(|| EvalError::bad("too many elements"))?;
+    let steps = strides(x.shape());
+    one(pick(x, &shape, |index| {
+        Some(index.iter().zip(x.shape()).zip(&steps).map(|((i, n), step)| i % n * step).sum())
+    })?)
 }
