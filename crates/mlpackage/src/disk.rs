@@ -66,10 +66,7 @@ pub(crate) fn read_below(root: &Path, relative: &str) -> Result<Bytes, Error> {
     let real_root = root.canonicalize().map_err(|e| Error::io(root, e))?;
     if !real.starts_with(&real_root) {
         let why = "is a link that leads out of the folder of the model";
-        return Err(Error::new(
-            root.display().to_string(),
-            ErrorKind::UnsafePath { path: relative.to_owned(), why },
-        ));
+        return Err(Error::new(root.display().to_string(), ErrorKind::UnsafePath { path: relative.to_owned(), why }));
     }
     map_file(&real).map_err(|e| Error::io(&path, e))
 }
@@ -125,8 +122,7 @@ pub fn write_file(path: &Path, content: &Content) -> Result<(), Error> {
 pub fn write_folder(path: &Path, files: &Files, replaceable: impl Fn(&Path) -> bool) -> Result<(), Error> {
     let label = || path.display().to_string();
     for name in files.keys() {
-        check_relative(name)
-            .map_err(|why| Error::new(label(), ErrorKind::UnsafePath { path: name.clone(), why }))?;
+        check_relative(name).map_err(|why| Error::new(label(), ErrorKind::UnsafePath { path: name.clone(), why }))?;
     }
     let exists = path.symlink_metadata().is_ok();
     if exists && !(path.is_dir() && replaceable(path)) {

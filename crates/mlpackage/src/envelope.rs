@@ -73,9 +73,8 @@ fn append(old: Option<Bytes>, new: &Bytes) -> Bytes {
 
 impl Envelope {
     pub(crate) fn read(file: &str, bytes: &Bytes) -> Result<Envelope, Error> {
-        let fields = wire::fields(bytes).map_err(|e| {
-            Error::at(file, Place::Offset(e.offset as u64), ErrorKind::Protobuf(e.what.to_owned()))
-        })?;
+        let fields = wire::fields(bytes)
+            .map_err(|e| Error::at(file, Place::Offset(e.offset as u64), ErrorKind::Protobuf(e.what.to_owned())))?;
         let mut out = Envelope::default();
         let (mut program, mut kind) = (None, None);
         let mut others = BytesMut::new();
@@ -96,9 +95,9 @@ impl Envelope {
         let Some(program) = program else {
             let kind = match kind {
                 Some(kind) => ErrorKind::NotAnMlProgram(kind.to_owned()),
-                None => ErrorKind::Malformed(
-                    "the file holds no model of any kind; is it really an .mlmodel?".to_owned(),
-                ),
+                None => {
+                    ErrorKind::Malformed("the file holds no model of any kind; is it really an .mlmodel?".to_owned())
+                }
             };
             return Err(Error::new(file, kind));
         };

@@ -146,11 +146,7 @@ impl Model {
         Model::decode(label, bytes, &no_weights).map(|(model, _)| model)
     }
 
-    fn decode(
-        label: &str,
-        bytes: &Bytes,
-        weights: &WeightSource<'_>,
-    ) -> Result<(Model, Vec<String>), Error> {
+    fn decode(label: &str, bytes: &Bytes, weights: &WeightSource<'_>) -> Result<(Model, Vec<String>), Error> {
         let envelope = Envelope::read(label, bytes)?;
         let read::Outcome { program, weight_files } = read::read_program(label, &envelope.program, weights)?;
         let model = Model {

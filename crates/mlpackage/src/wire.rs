@@ -64,10 +64,8 @@ pub(crate) fn fields(message: &Bytes) -> Result<Vec<Field>, WireError> {
                 let length_at = at;
                 let len = usize::try_from(varint(message, &mut at)?).unwrap_or(usize::MAX);
                 let end = at.checked_add(len).filter(|&e| e <= message.len());
-                let end = end.ok_or(WireError {
-                    offset: length_at,
-                    what: "a field claims more bytes than there are",
-                })?;
+                let end =
+                    end.ok_or(WireError { offset: length_at, what: "a field claims more bytes than there are" })?;
                 let payload = Payload::Bytes(message.slice(at..end));
                 at = end;
                 payload

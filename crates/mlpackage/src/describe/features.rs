@@ -87,9 +87,10 @@ impl Feature {
             (Some(FeatureKind::MultiArray(_)), Some(FeatureKind::Image(_))) => self.ty.rank() == Some(4),
             (Some(FeatureKind::MultiArray(_)), Some(FeatureKind::Int64(_) | FeatureKind::Double(_))) => true,
             (Some(FeatureKind::Dictionary(_)), Some(FeatureKind::Dictionary(_))) => true,
-            (Some(FeatureKind::Int64(_) | FeatureKind::String(_)), Some(FeatureKind::Int64(_) | FeatureKind::String(_))) => {
-                true
-            }
+            (
+                Some(FeatureKind::Int64(_) | FeatureKind::String(_)),
+                Some(FeatureKind::Int64(_) | FeatureKind::String(_)),
+            ) => true,
             _ => false,
         }
     }
@@ -190,8 +191,7 @@ fn output(f: &Function, v: ValueId, ty: &Type) -> Option<FeatureKind> {
             // An output's shape is left out where it varies.
             let known = |d: &Dim| i64::try_from(d.known()?).ok();
             let shape = ty.shape().and_then(|s| s.iter().map(known).collect::<Option<Vec<i64>>>());
-            let array =
-                proto::ArrayFeatureType { shape: shape.unwrap_or_default(), data_type, flexibility: None };
+            let array = proto::ArrayFeatureType { shape: shape.unwrap_or_default(), data_type, flexibility: None };
             Some(FeatureKind::MultiArray(array))
         }
     }

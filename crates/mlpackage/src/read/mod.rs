@@ -14,9 +14,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use bytes::Bytes;
-use coremill_mil::{
-    BlockId, Const, Function, NewOp, OpId, OpKind, Opset, Place, Program, Type, ValueId, version_of,
-};
+use coremill_mil::{BlockId, Const, Function, NewOp, OpId, OpKind, Opset, Place, Program, Type, ValueId, version_of};
 use indexmap::IndexMap;
 use prost::Message;
 use smallvec::SmallVec;
@@ -40,8 +38,8 @@ pub(crate) struct Outcome {
 
 /// Reads an encoded program. `file` is for errors.
 pub(crate) fn read_program(file: &str, bytes: &Bytes, weights: &WeightSource<'_>) -> Result<Outcome, Error> {
-    let message = proto::Program::decode(bytes.clone())
-        .map_err(|e| Error::new(file, ErrorKind::Protobuf(e.to_string())))?;
+    let message =
+        proto::Program::decode(bytes.clone()).map_err(|e| Error::new(file, ErrorKind::Protobuf(e.to_string())))?;
     let mut reader = Reader { weights, blobs: HashMap::new(), opset: Opset::Ios15 };
     let program = reader.program(message).map_err(|e| e.in_file(file))?;
     let mut weight_files: Vec<String> = reader.blobs.into_keys().collect();

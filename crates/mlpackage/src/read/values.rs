@@ -52,9 +52,7 @@ impl Reader<'_> {
             (Type::List(element, _), Some(Imm::List(l))) => {
                 Ok(Const::List(*element, self.values(l.values, &at.field("list"))?))
             }
-            (Type::Tuple(_), Some(Imm::Tuple(t))) => {
-                Ok(Const::Tuple(self.values(t.values, &at.field("tuple"))?))
-            }
+            (Type::Tuple(_), Some(Imm::Tuple(t))) => Ok(Const::Tuple(self.values(t.values, &at.field("tuple"))?)),
             (ty @ Type::Dict(_), Some(Imm::Dictionary(d))) => {
                 let mut entries = Vec::new();
                 for (i, kv) in d.values.into_iter().enumerate() {

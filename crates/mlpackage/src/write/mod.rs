@@ -99,9 +99,6 @@ impl Writer {
         attributes: &IndexMap<String, Const>,
         at: &At<'_>,
     ) -> Write<BTreeMap<String, proto::Value>> {
-        attributes
-            .iter()
-            .map(|(n, c)| Ok((n.clone(), values::inline(c, &at.key("attributes", n))?)))
-            .collect()
+        attributes.iter().map(|(n, c)| Ok((n.clone(), values::inline(c, &at.key("attributes", n))?))).collect()
     }
 }

@@ -38,8 +38,7 @@ fn form_of(op: &Op, param: &str, opset: Opset) -> Form {
         && match version_of(op.kind, opset) {
             Some(v) => v.as_attributes,
             None => {
-                opset < Opset::Ios18
-                    || matches!(op.kind, OpKind::ConstexprAffineDequantize | OpKind::ConstexprCast)
+                opset < Opset::Ios18 || matches!(op.kind, OpKind::ConstexprAffineDequantize | OpKind::ConstexprCast)
             }
         };
     match (attributes, literal) {
@@ -111,13 +110,7 @@ fn argument(name: &str) -> proto::Argument {
     proto::Argument { arguments: vec![by_name(name)] }
 }
 
-fn update_state(
-    f: &Function,
-    id: OpId,
-    names: &Names,
-    out: &mut Vec<proto::Operation>,
-    at: &At<'_>,
-) -> Write<()> {
+fn update_state(f: &Function, id: OpId, names: &Names, out: &mut Vec<proto::Operation>, at: &At<'_>) -> Write<()> {
     let op = f.op(id);
     let arg = |param: &str| {
         let missing = || at.err(ErrorKind::Unwritable(format!("has no `{param}`")));

@@ -27,9 +27,9 @@ pub(super) fn value_type(ty: &Type, at: &At<'_>) -> Write<proto::ValueType> {
             r#type: Some(value_type(element, at)?),
             length: Some(n.map_or_else(|| unknown(false), constant)),
         })),
-        Type::Tuple(types) => Kind::Tuple(proto::TupleType {
-            types: types.iter().map(|t| value_type(t, at)).collect::<Write<_>>()?,
-        }),
+        Type::Tuple(types) => {
+            Kind::Tuple(proto::TupleType { types: types.iter().map(|t| value_type(t, at)).collect::<Write<_>>()? })
+        }
         Type::Dict(kv) => Kind::Dictionary(Box::new(proto::DictionaryType {
             key_type: Some(value_type(&kv.0, at)?),
             value_type: Some(value_type(&kv.1, at)?),

@@ -96,9 +96,7 @@ fn elements(d: &Data, at: &At<'_>) -> Write<proto::Elements> {
     Ok(match d.dtype() {
         DType::Bool => E::Bools(proto::Bools { values: d.bytes().iter().map(|&b| b != 0).collect() }),
         DType::Fp32 => E::Floats(proto::Floats { values: d.as_slice::<f32>().ok_or_else(missing)?.into_owned() }),
-        DType::Fp64 => {
-            E::Doubles(proto::Doubles { values: d.as_slice::<f64>().ok_or_else(missing)?.into_owned() })
-        }
+        DType::Fp64 => E::Doubles(proto::Doubles { values: d.as_slice::<f64>().ok_or_else(missing)?.into_owned() }),
         DType::Int32 => E::Ints(proto::Ints { values: d.as_slice::<i32>().ok_or_else(missing)?.into_owned() }),
         DType::Int16 => {
             let v = d.as_slice::<i16>().ok_or_else(missing)?;
@@ -108,9 +106,7 @@ fn elements(d: &Data, at: &At<'_>) -> Write<proto::Elements> {
             let v = d.as_slice::<u16>().ok_or_else(missing)?;
             E::Ints(proto::Ints { values: v.iter().map(|&n| i32::from(n)).collect() })
         }
-        DType::Int64 => {
-            E::LongInts(proto::LongInts { values: d.as_slice::<i64>().ok_or_else(missing)?.into_owned() })
-        }
+        DType::Int64 => E::LongInts(proto::LongInts { values: d.as_slice::<i64>().ok_or_else(missing)?.into_owned() }),
         DType::UInt64 => {
             // The field is signed; the bits are the number's.
             let v = d.as_slice::<u64>().ok_or_else(missing)?;
@@ -120,4 +116,3 @@ fn elements(d: &Data, at: &At<'_>) -> Write<proto::Elements> {
         _ => E::Bytes(proto::RawBytes { values: d.bytes().clone() }),
     })
 }
-
