@@ -28,6 +28,6 @@ pub use options::{OptionError, OptionKind, OptionSpec, Options};
 pub use pass::{Pass, PassContext, PassError, PassInfo};
 pub use patch::{NewPatchOp, Patch, PatchValue};
 pub use pipeline::{PassSpec, Pipeline, PipelineParseError, ResolveError};
-pub use presets::{PRESETS, preset};
+pub use presets::{PRESETS, Preset, backend_for, frontend_for, preset};
 pub use registry::{all_passes, find_pass};
 pub use rewrite::{Rewrite, rewrite, rewrite_function};

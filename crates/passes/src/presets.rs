@@ -34,6 +34,38 @@ pub const PRESETS: &[Preset] = &[
     },
 ];
 
+/// Steps of the pipelines around the user's that are not run yet, with the reason why nothing is lost by that.
+const NOT_RUN_YET: &[(&str, &str)] = &[
+    ("torch::torch_upsample_to_core_upsample", "lowering makes no op of the torch dialect"),
+    ("torch::torch_tensor_assign_to_core", "lowering makes no op of the torch dialect"),
+    ("mil_backend::insert_image_preprocessing_ops", "no input is described as an image"),
+];
+
+/// What runs before the user's pipeline on a program that was lowered from PyTorch.
+///
+/// As in coremltools, a pass that `default` has and the user's pipeline lacks is taken for unwanted and left out
+/// here too, and options that the user's pipeline sets hold here too.
+pub fn frontend_for(user: &Pipeline) -> Pipeline {
+    around("frontend_pytorch", FRONTEND_PYTORCH, user)
+}
+
+/// What runs after the user's pipeline, before an ML Program is written; see [`frontend_for`] for what is left out.
+pub fn backend_for(user: &Pipeline) -> Pipeline {
+    around("backend_mlprogram", BACKEND_MLPROGRAM, user)
+}
+
+fn around(name: &str, steps: &[&'static str], user: &Pipeline) -> Pipeline {
+    let unwanted = |id: &str| DEFAULT.contains(&id) && !user.has(id);
+    let later = |id: &str| NOT_RUN_YET.iter().any(|(skipped, _)| *skipped == id);
+    let mut pipeline = Pipeline::from_ids(name, steps.iter().copied().filter(|id| !unwanted(id) && !later(id)));
+    for step in &user.steps {
+        for (option, value) in &step.options {
+            pipeline.set_option(&step.id, option, value);
+        }
+    }
+    pipeline
+}
+
 /// The named pipeline as a value; `None` for an unknown name.
 pub fn preset(name: &str) -> Option<Pipeline> {
     let p = PRESETS.iter().find(|p| p.name == name)?;
