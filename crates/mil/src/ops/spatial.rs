@@ -58,11 +58,11 @@ impl Windows {
         let at = |v: &[i64], i: usize| v.get(i).copied().unwrap_or_default();
         let (stride, dilation) = (at(&self.strides, i), at(&self.dilations, i));
         let kernel = match self.kernel.get(i) {
+            Some(Dim::Known(0)) | None => None,
             Some(Dim::Known(k)) => {
                 i64::try_from(*k).ok().and_then(|k| k.checked_sub(1)?.checked_mul(dilation)?.checked_add(1))
             }
             Some(_) => return Ok(Dim::Unknown),
-            None => None,
         };
         let pad = match pad_type {
             PadType::Custom => at(&self.pad, 2 * i).checked_add(at(&self.pad, 2 * i + 1)),
