@@ -8,9 +8,11 @@ use crate::{OpKind, OpSchema, OpVersion, Opset};
 
 mod activation;
 mod attention;
+mod classify;
 pub(crate) mod common;
 mod constexpr;
 mod constexpr_infer;
+mod control_flow;
 mod conv;
 mod elementwise_binary;
 mod elementwise_unary;
@@ -18,8 +20,13 @@ mod linear;
 mod normalization;
 mod pool;
 mod quantization;
+mod random;
 mod reduction;
+mod scatter_gather;
 mod spatial;
+mod state;
+mod tensor_operation;
+mod tensor_transformation;
 
 /// Every family's entries.
 const FAMILIES: &[&[OpSchema]] = &[
@@ -34,6 +41,13 @@ const FAMILIES: &[&[OpSchema]] = &[
     pool::OPS,
     quantization::OPS,
     reduction::OPS,
+    tensor_transformation::OPS,
+    tensor_operation::OPS,
+    state::OPS,
+    scatter_gather::OPS,
+    random::OPS,
+    control_flow::OPS,
+    classify::OPS,
 ];
 
 static BY_KIND: LazyLock<Vec<Option<&'static OpSchema>>> = LazyLock::new(|| {
