@@ -64,11 +64,11 @@ pub(crate) struct Envelope {
 }
 
 /// The bytes of a message field that may come in several parts: protobuf merges them by appending.
-fn append(old: Option<Bytes>, new: &Bytes) -> Bytes {
-    match old {
-        Some(old) => [old, new.clone()].concat().into(),
-        None => new.clone(),
+fn join(mut parts: Vec<Bytes>) -> Option<Bytes> {
+    if parts.len() > 1 {
+        return Some(parts.concat().into());
     }
+    parts.pop()
 }
 
 impl Envelope {
@@ -76,7 +76,7 @@ impl Envelope {
         let fields = wire::fields(bytes)
             .map_err(|e| Error::at(file, Place::Offset(e.offset as u64), ErrorKind::Protobuf(e.what.to_owned())))?;
         let mut out = Envelope::default();
-        let (mut program, mut kind) = (None, None);
+        let (mut programs, mut descriptions, mut kind) = (Vec::new(), Vec::new(), None);
         let mut others = BytesMut::new();
         for field in &fields {
             let Field { number, .. } = field;
@@ -84,15 +84,15 @@ impl Envelope {
                 // A 32-bit number is written sign-extended; the low half is the number.
                 (SPECIFICATION_VERSION, Some(v), _) => out.specification_version = v as i32,
                 (IS_UPDATABLE, Some(v), _) => out.is_updatable = v != 0,
-                (DESCRIPTION, _, Some(b)) => out.description = Some(append(out.description.take(), b)),
-                (ML_PROGRAM, _, Some(b)) => program = Some(append(program.take(), b)),
+                (DESCRIPTION, _, Some(b)) => descriptions.push(b.clone()),
+                (ML_PROGRAM, _, Some(b)) => programs.push(b.clone()),
                 _ => {
                     kind = kind.or(OTHER_KINDS.iter().find(|k| k.0 == *number).map(|k| k.1));
                     others.extend_from_slice(&field.raw);
                 }
             }
         }
-        let Some(program) = program else {
+        let Some(program) = join(programs) else {
             let kind = match kind {
                 Some(kind) => ErrorKind::NotAnMlProgram(kind.to_owned()),
                 None => {
@@ -102,6 +102,7 @@ impl Envelope {
             return Err(Error::new(file, kind));
         };
         out.program = program;
+        out.description = join(descriptions);
         out.others = others.freeze();
         Ok(out)
     }

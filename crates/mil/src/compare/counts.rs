@@ -14,7 +14,7 @@ pub fn count_ops(f: &Function, consts: bool) -> BTreeMap<String, usize> {
     let mut out = BTreeMap::new();
     for id in f.all_ops() {
         let op = f.op(id);
-        if op.kind == OpKind::Const && !(consts && !is_written_as_literal(f, id)) {
+        if op.kind == OpKind::Const && (!consts || is_written_as_literal(f, id)) {
             continue;
         }
         *out.entry(op.type_name().to_owned()).or_insert(0) += 1;
