@@ -58,13 +58,16 @@ fn infer_checked(args: &OpArgs<'_>) -> Result<Vec<Type>, InferError> {
     Ok(types)
 }
 
+/// The type of an argument, and its value where it is constant.
+type Given = (Type, Option<Const>);
+
 /// The types of one line's op.
 fn infer_line(line: &str) -> Result<Vec<Type>, InferError> {
     let mut words = line.split(' ').filter(|w| !w.is_empty());
     let opset: Opset = words.next().unwrap().parse().unwrap();
     let kind = OpKind::from_name(words.next().unwrap()).unwrap();
     let as_attributes = version_of(kind, opset).is_some_and(|v| v.as_attributes);
-    let given: Vec<(&str, Vec<(Type, Option<Const>)>)> = words
+    let given: Vec<(&str, Vec<Given>)> = words
         .map(|w| {
             let (name, values) = w.split_once('=').unwrap();
             let parse = |v: &str| match v.split_once("]=") {
