@@ -125,35 +125,7 @@ impl Comparer<'_> {
         if kind != op_b.type_name() {
             return Err(format!("op {kind} against {}", op_b.type_name()));
         }
-        let (params_a, params_b) = (given(a, op_a), given(b, op_b));
-        if !params_a.keys().eq(params_b.keys()) {
-            let only = |x: &BTreeMap<&str, _>, y: &BTreeMap<&str, _>| -> Vec<String> {
-                x.keys().filter(|k| !y.contains_key(*k)).map(|k| (*k).to_owned()).collect()
-            };
-            let (x, y) = (only(&params_a, &params_b), only(&params_b, &params_a));
-            return Err(format!("{kind}: parameters {x:?} only in A, {y:?} only in B"));
-        }
-        let mut next = Vec::new();
-        for ((param, x), y) in params_a.iter().zip(params_b.values()) {
-            let place = format!("{kind}.{param}");
-            if x.len() != y.len() {
-                return Err(format!("{place}: {} values against {}", x.len(), y.len()));
-            }
-            let is_axis = matches!(*param, "perm" | "axis" | "axes");
-            let rank = if is_axis { axis_rank(a, op_a) } else { None };
-            for (x, y) in x.iter().zip(y) {
-                match (x, y) {
-                    (Given::Literal(x), Given::Literal(y)) => values::same(x, y, &place, rank)?,
-                    (Given::Value(x), Given::Value(y)) => next.push((*x, *y, place.clone())),
-                    (Given::Literal(_), Given::Value(y)) => {
-                        return Err(format!("{place}: a constant against {}", describe(b, *y)));
-                    }
-                    (Given::Value(x), Given::Literal(_)) => {
-                        return Err(format!("{place}: {} against a constant", describe(a, *x)));
-                    }
-                }
-            }
-        }
+        let next = parameters(a, op_a, b, op_b)?;
         let (blocks_a, blocks_b) = (op_a.blocks(), op_b.blocks());
         if blocks_a.len() != blocks_b.len() {
             return Err(format!("{kind}: {} blocks against {}", blocks_a.len(), blocks_b.len()));
@@ -164,6 +136,41 @@ impl Comparer<'_> {
         self.todo.extend(next.into_iter().rev());
         Ok(())
     }
+}
+
+/// Compares the parameters of two ops of one type; returns the pairs of computed values that are left to compare.
+fn parameters(a: &Function, op_a: &Op, b: &Function, op_b: &Op) -> Result<Vec<(ValueId, ValueId, String)>, String> {
+    let kind = op_a.type_name();
+    let (params_a, params_b) = (given(a, op_a), given(b, op_b));
+    if !params_a.keys().eq(params_b.keys()) {
+        let only = |x: &BTreeMap<&str, _>, y: &BTreeMap<&str, _>| -> Vec<String> {
+            x.keys().filter(|k| !y.contains_key(*k)).map(|k| (*k).to_owned()).collect()
+        };
+        let (x, y) = (only(&params_a, &params_b), only(&params_b, &params_a));
+        return Err(format!("{kind}: parameters {x:?} only in A, {y:?} only in B"));
+    }
+    let mut next = Vec::new();
+    for ((param, x), y) in params_a.iter().zip(params_b.values()) {
+        let place = format!("{kind}.{param}");
+        if x.len() != y.len() {
+            return Err(format!("{place}: {} values against {}", x.len(), y.len()));
+        }
+        let is_axis = matches!(*param, "perm" | "axis" | "axes");
+        let rank = if is_axis { axis_rank(a, op_a) } else { None };
+        for (x, y) in x.iter().zip(y) {
+            match (x, y) {
+                (Given::Literal(x), Given::Literal(y)) => values::same(x, y, &place, rank)?,
+                (Given::Value(x), Given::Value(y)) => next.push((*x, *y, place.clone())),
+                (Given::Literal(_), Given::Value(y)) => {
+                    return Err(format!("{place}: a constant against {}", describe(b, *y)));
+                }
+                (Given::Value(x), Given::Literal(_)) => {
+                    return Err(format!("{place}: {} against a constant", describe(a, *x)));
+                }
+            }
+        }
+    }
+    Ok(next)
 }
 
 fn describe(f: &Function, v: ValueId) -> String {

@@ -32,7 +32,7 @@ pub(crate) struct Written {
 
 /// Turns a program into its message. `weights`: may constants go to a weight file?
 pub(crate) fn write_program(program: &Program, weights: bool) -> Write<Written> {
-    let mut w = Writer { weights: weights.then(BlobWriter::new), opset: Opset::Ios15 };
+    let mut w = Writer { weights: weights.then(BlobWriter::new), opset: Opset::Ios15, inline_bytes: 0 };
     let at = At::root("mlProgram");
     let mut functions = BTreeMap::new();
     for (name, f) in &program.functions {
@@ -50,6 +50,8 @@ pub(crate) fn write_program(program: &Program, weights: bool) -> Write<Written> 
 struct Writer {
     weights: Option<BlobWriter>,
     opset: Opset,
+    /// Bytes of constants that were written inline so far.
+    inline_bytes: u64,
 }
 
 impl Writer {
@@ -99,6 +101,6 @@ impl Writer {
         attributes: &IndexMap<String, Const>,
         at: &At<'_>,
     ) -> Write<BTreeMap<String, proto::Value>> {
-        attributes.iter().map(|(n, c)| Ok((n.clone(), values::inline(c, &at.key("attributes", n))?))).collect()
+        attributes.iter().map(|(n, c)| Ok((n.clone(), self.inline(c, &at.key("attributes", n))?))).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! Ops, with the places where the file's form differs from MIL's.
 //!
-//! * Arguments of `constexpr_*` are attributes before ios18 (and still for `constexpr_affine_dequantize` and
-//!   `constexpr_cast`), and from then on literals, or names of other `constexpr_*` results.
+//! * Arguments of `constexpr_*` are attributes in definitions from before ios18, and from then on literals, or names
+//!   of other `constexpr_*` results.
 //! * `classify` takes its classes, and `reshape_like` its `begins`, `ends` and `end_masks`, as literals.
 //! * `coreml_update_state` is no op of the file: it is a `write_state`, and a `read_state` if its result is used.
 
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use coremill_mil::{Function, Op, OpId, OpKind, Opset, ValueId, version_of};
 
 use super::values::string;
-use super::{Names, Write, Writer, types, values};
+use super::{Names, Write, Writer, types};
 use crate::ErrorKind;
 use crate::error::At;
 use crate::proto::mil as proto;
@@ -34,13 +34,7 @@ fn form_of(op: &Op, param: &str, opset: Opset) -> Form {
         OpKind::ReshapeLike => matches!(param, "begins" | "ends" | "end_masks"),
         _ => is_constexpr(op),
     };
-    let attributes = is_constexpr(op)
-        && match version_of(op.kind, opset) {
-            Some(v) => v.as_attributes,
-            None => {
-                opset < Opset::Ios18 || matches!(op.kind, OpKind::ConstexprAffineDequantize | OpKind::ConstexprCast)
-            }
-        };
+    let attributes = is_constexpr(op) && version_of(op.kind, opset).is_some_and(|v| v.as_attributes);
     match (attributes, literal) {
         (true, _) => Form::Attributes,
         (_, true) => Form::Literals,
@@ -81,7 +75,7 @@ impl Writer {
                     }
                     (Form::Literals, Some(c)) => {
                         // Only weights of `constexpr_*` may stand in the file as literals.
-                        let value = if is_constexpr(op) { self.value(c, &at)? } else { values::inline(c, &at)? };
+                        let value = if is_constexpr(op) { self.value(c, &at)? } else { self.inline(c, &at)? };
                         arguments.push(proto::Binding { binding: Some(proto::Bound::Value(value)) });
                     }
                     _ => arguments.push(by_name(names.of(v))),

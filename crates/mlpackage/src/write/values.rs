@@ -15,6 +15,8 @@ use crate::proto::mil as proto;
 
 /// Tensors with fewer elements stay inline.
 const MIN_FILE_ELEMENTS: usize = 10;
+/// A protobuf message may hold no more.
+const MAX_INLINE_BYTES: u64 = i32::MAX as u64;
 /// What the folder of the model file is called in a reference to a weight file.
 const WEIGHTS: &str = "@model_path/weights/weight.bin";
 
@@ -22,10 +24,10 @@ impl Writer {
     /// A value, in the weight file where it belongs there.
     pub(super) fn value(&mut self, c: &Const, at: &At<'_>) -> Write<proto::Value> {
         let (Const::Tensor(data), Some(weights)) = (c, self.weights.as_mut()) else {
-            return inline(c, at);
+            return self.inline(c, at);
         };
         if !belongs_in_file(data, self.opset) {
-            return inline(c, at);
+            return self.inline(c, at);
         }
         let offset = weights.add(data).map_err(|e| at.err(e))?;
         let blob = proto::BlobFileValue { file_name: WEIGHTS.to_owned(), offset };
@@ -47,33 +49,50 @@ fn belongs_in_file(data: &Data, opset: Opset) -> bool {
         }
 }
 
-/// A value, inline.
-pub(super) fn inline(c: &Const, at: &At<'_>) -> Write<proto::Value> {
-    use proto::Immediate as Imm;
-    let kind = match c {
-        Const::Tensor(d) => Imm::Tensor(proto::TensorValue { value: Some(elements(d, at)?) }),
-        Const::Strings(_, v) => {
-            let strings = proto::Elements::Strings(proto::Strings { values: v.to_vec() });
-            Imm::Tensor(proto::TensorValue { value: Some(strings) })
-        }
-        Const::List(_, v) => Imm::List(values(v, at)?),
-        Const::Tuple(v) => Imm::Tuple(values(v, at)?),
-        Const::Dict(_, entries) => {
-            let pair = |(k, v): &(Const, Const)| {
-                Ok(proto::KeyValuePair { key: Some(inline(k, at)?), value: Some(inline(v, at)?) })
-            };
-            Imm::Dictionary(proto::DictionaryValue { values: entries.iter().map(pair).collect::<Write<_>>()? })
-        }
-    };
-    Ok(proto::Value {
-        r#type: Some(value_type(&c.ty(), at)?),
-        value: Some(proto::ValueKind::Immediate(proto::ImmediateValue { value: Some(kind) })),
-        ..proto::Value::default()
-    })
-}
+impl Writer {
+    /// A value, inline.
+    pub(super) fn inline(&mut self, c: &Const, at: &At<'_>) -> Write<proto::Value> {
+        use proto::Immediate as Imm;
+        let kind = match c {
+            Const::Tensor(d) => {
+                self.count_inline(d.bytes().len(), at)?;
+                Imm::Tensor(proto::TensorValue { value: Some(elements(d, at)?) })
+            }
+            Const::Strings(_, v) => {
+                let strings = proto::Elements::Strings(proto::Strings { values: v.to_vec() });
+                Imm::Tensor(proto::TensorValue { value: Some(strings) })
+            }
+            Const::List(_, v) => Imm::List(self.values(v, at)?),
+            Const::Tuple(v) => Imm::Tuple(self.values(v, at)?),
+            Const::Dict(_, entries) => {
+                let mut values = Vec::with_capacity(entries.len());
+                for (k, v) in entries {
+                    let (key, value) = (Some(self.inline(k, at)?), Some(self.inline(v, at)?));
+                    values.push(proto::KeyValuePair { key, value });
+                }
+                Imm::Dictionary(proto::DictionaryValue { values })
+            }
+        };
+        Ok(proto::Value {
+            r#type: Some(value_type(&c.ty(), at)?),
+            value: Some(proto::ValueKind::Immediate(proto::ImmediateValue { value: Some(kind) })),
+            ..proto::Value::default()
+        })
+    }
 
-fn values(v: &[Const], at: &At<'_>) -> Write<proto::Values> {
-    Ok(proto::Values { values: v.iter().map(|c| inline(c, at)).collect::<Write<_>>()? })
+    fn values(&mut self, v: &[Const], at: &At<'_>) -> Write<proto::Values> {
+        Ok(proto::Values { values: v.iter().map(|c| self.inline(c, at)).collect::<Write<_>>()? })
+    }
+
+    fn count_inline(&mut self, bytes: usize, at: &At<'_>) -> Write<()> {
+        self.inline_bytes = self.inline_bytes.saturating_add(bytes as u64);
+        if self.inline_bytes <= MAX_INLINE_BYTES {
+            return Ok(());
+        }
+        let what = "the constants before and at this place come to more than the 2 GB that a protobuf may hold; \
+                    write an .mlpackage, which keeps them in a weight file";
+        Err(at.err(ErrorKind::Unwritable(what.to_owned())))
+    }
 }
 
 /// A scalar string.
