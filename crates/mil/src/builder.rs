@@ -50,6 +50,11 @@ impl<'f> Builder<'f> {
         self.origin = origin;
     }
 
+    /// The origin that ops get now.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
     /// Where the next op goes.
     pub fn place(&self) -> Place {
         self.place

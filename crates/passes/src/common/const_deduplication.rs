@@ -14,8 +14,8 @@ use rustc_hash::{FxHashMap, FxHasher};
 use crate::options::{OptionKind, OptionSpec, Options};
 use crate::pass::{Pass, PassContext, PassError, PassInfo};
 
-/// Constants of fewer elements are not worth a shared one: the file keeps small ones inline.
-const DEFAULT_THRESHOLD: u64 = 100;
+/// Every size: sharing is never wrong, and it is what coremltools is recorded to do, though it documents 100.
+const DEFAULT_THRESHOLD: u64 = 1;
 
 /// Elements that go into the key under which candidates are found; all are compared afterwards.
 const KEY_ELEMENTS: usize = 100;
@@ -26,7 +26,7 @@ pub(crate) const PASS: PassInfo = PassInfo {
     options: &[OptionSpec {
         name: "const_threshold",
         kind: OptionKind::Count,
-        summary: "Leave constants of fewer elements than this alone (100)",
+        summary: "Leave constants of fewer elements than this alone (1: none)",
     }],
     spec: include_str!("../../specs/common/const_deduplication.mil"),
     make: |options: &Options| {

@@ -1,6 +1,6 @@
 //! One node being lowered: its arguments by name, and what it makes.
 
-use coremill_mil::{Builder, Const, InferError, OpKind, Opset, PendingOp, Type, ValueId};
+use coremill_mil::{Builder, Const, InferError, OpKind, Opset, PendingOp, ValueId};
 use coremill_tensor::{DType, Data, Shape};
 
 use super::creation::narrow;
@@ -75,7 +75,7 @@ type Result<T> = std::result::Result<T, NodeError>;
 pub(crate) struct NodeCx<'a, 'f> {
     pub(super) node: &'a Node,
     pub(super) graph: &'a Graph,
-    pub(super) env: &'a mut Env<'a>,
+    pub(super) env: &'a mut Env,
     pub(super) b: &'a mut Builder<'f>,
 }
 
@@ -423,10 +423,6 @@ impl<'a, 'f> NodeCx<'a, 'f> {
         Ok((v, self.constant(suffix, constant)))
     }
 
-    /// The type of a value, for checks.
-    pub(crate) fn ty(&self, v: ValueId) -> &Type {
-        self.b.f.ty(v)
-    }
 }
 
 fn wrong(name: &'static str, arg: &Argument) -> NodeError {
