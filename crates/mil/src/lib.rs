@@ -42,6 +42,7 @@ mod ops;
 mod opset;
 mod origin;
 mod program;
+mod refine;
 mod types;
 
 pub mod compare;
@@ -60,5 +61,6 @@ pub use ops::{all_schemas, schema_of, version_of};
 pub use opset::{Opset, UnknownOpset};
 pub use origin::{Origin, SourceNode};
 pub use program::Program;
+pub use refine::refine;
 pub use schema::{Flags, OpSchema, OpVersion};
 pub use types::{TensorType, Type};

@@ -1,0 +1,116 @@
+//! Running pipelines on programs, watched.
+
+use coremill_mil::{OpKind, Program, refine};
+use coremill_mlpackage::Model;
+use coremill_passes::{Instrument, PassManager, Pipeline, PipelineError, ResolveError, RunSummary};
+
+use crate::{Error, Note, verify};
+
+/// Who watches a job, and how closely its steps are checked.
+///
+/// A session carries no state from one job to the next.
+#[derive(Default)]
+pub struct Session<'a> {
+    instruments: Vec<&'a mut dyn Instrument>,
+    notes: Option<&'a mut dyn FnMut(Note)>,
+    verify_each: bool,
+}
+
+impl<'a> Session<'a> {
+    /// A session that nobody watches.
+    pub fn new() -> Session<'a> {
+        Session::default()
+    }
+
+    /// Adds an instrument that watches all pipelines; they are told in the order they were added.
+    #[must_use]
+    pub fn instrument(mut self, instrument: &'a mut dyn Instrument) -> Session<'a> {
+        self.instruments.push(instrument);
+        self
+    }
+
+    /// Hands what there is to tell to `sink` as it comes up.
+    #[must_use]
+    pub fn notes(mut self, sink: &'a mut dyn FnMut(Note)) -> Session<'a> {
+        self.notes = Some(sink);
+        self
+    }
+
+    /// Checks the program after every pass.
+    #[must_use]
+    pub fn verify_each(mut self, yes: bool) -> Session<'a> {
+        self.verify_each = yes;
+        self
+    }
+
+    pub(crate) fn note(&mut self, note: Note) {
+        if let Some(sink) = &mut self.notes {
+            sink(note);
+        }
+    }
+
+    /// Runs one pipeline.
+    ///
+    /// # Errors
+    /// When it names what cannot be run (then nothing is), when a pass fails, or, under `verify_each`, when the
+    /// program is wrong after a step.
+    pub fn run(&mut self, pipeline: &Pipeline, program: &mut Program) -> Result<RunSummary, Error> {
+        let mut manager = PassManager::new();
+        for instrument in &mut self.instruments {
+            manager = manager.instrument(&mut **instrument);
+        }
+        if self.verify_each {
+            manager = manager.verify_each(&verify::problems);
+        }
+        manager.run(pipeline, program).map_err(|error| with_advice(pipeline, error))
+    }
+
+    /// Runs exactly the passes of `pipeline` on a model's program: no front end, no back end.
+    ///
+    /// Unknown extents of inputs get symbols first, so that passes see which extents are the same; writing
+    /// spells them as unknown again.
+    ///
+    /// # Errors
+    /// As [`Session::run`]; the model is then partly changed and must be dropped.
+    pub fn opt(&mut self, model: &mut Model, pipeline: &Pipeline) -> Result<RunSummary, Error> {
+        // Before anything is spent on a program: can the pipeline run at all?
+        resolve(pipeline)?;
+        self.tell_unknown_ops(&model.program);
+        refine(&mut model.program);
+        self.run(pipeline, &mut model.program)
+    }
+
+    pub(crate) fn tell_unknown_ops(&mut self, program: &Program) {
+        let mut unknown: Vec<String> = Vec::new();
+        for f in program.functions.values() {
+            for op in f.all_ops() {
+                let op = f.op(op);
+                if op.kind == OpKind::Unknown && !unknown.iter().any(|u| u == op.type_name()) {
+                    unknown.push(op.type_name().to_owned());
+                }
+            }
+        }
+        if !unknown.is_empty() {
+            self.note(Note::UnknownOps(unknown));
+        }
+    }
+}
+
+/// Checks that every step of a pipeline can be run.
+pub(crate) fn resolve(pipeline: &Pipeline) -> Result<(), Error> {
+    match pipeline.resolve() {
+        Ok(_) => Ok(()),
+        Err(errors) => Err(with_advice(pipeline, PipelineError::Resolve(errors))),
+    }
+}
+
+fn with_advice(pipeline: &Pipeline, error: PipelineError) -> Error {
+    let advice = match &error {
+        PipelineError::Resolve(errors) if pipeline.name == "default" => errors
+            .iter()
+            .any(|e| matches!(e, ResolveError::NotYet { .. }))
+            .then_some("this is the default pipeline; name another with --pass-pipeline NAME, FILE.json or '[\"id\", ...]'"),
+        _ => None,
+    };
+    Error::Pipeline { error, advice }
+}
