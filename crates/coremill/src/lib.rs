@@ -16,7 +16,10 @@ mod exported;
 mod extract;
 mod input;
 mod inspect;
+mod lower;
+mod method;
 mod note;
+mod relower;
 mod session;
 mod verify;
 
@@ -26,9 +29,20 @@ pub use error::Error;
 pub use extract::extract;
 pub use input::{Kind, open_model, open_pte};
 pub use inspect::{DelegateInfo, FunctionInfo, Inspection, MethodInfo, ModelInfo, ValueInfo, WeightInfo, WeightTotal, inspect};
+pub use lower::{LowerOptions, Lowered};
 pub use note::Note;
 pub use session::Session;
 pub use verify::problems as verify;
+
+use std::path::Path;
+
+/// Writes a text file that appears whole or not at all.
+///
+/// # Errors
+/// What the file system reports; then nothing has changed.
+pub fn write_text(path: &Path, text: &str) -> Result<(), Error> {
+    Ok(coremill_mlpackage::write_file(path, &text.as_bytes().to_vec().into())?)
+}
 
 pub use coremill_executorch::compile_spec;
 pub use coremill_mlpackage::Model;
