@@ -127,9 +127,7 @@ mod tests {
     fn lines_read_as_those_of_coremltools() {
         let mut p = Progress { terminal: false, bar: None, total: 9, done: 9, started: Instant::now() };
         let line = p.line("executorch_user_pipeline");
-        assert!(line.starts_with(
-            "Running MIL executorch_user_pipeline pipeline: 100%|██████████| 9/9 [00:00<00:00, "
-        ));
+        assert!(line.starts_with("Running MIL executorch_user_pipeline pipeline: 100%|██████████| 9/9 [00:00<00:00, "));
         assert!(line.ends_with(" passes/s]"));
         p.done = 4;
         assert!(p.line("x").starts_with("Running MIL x pipeline:  44%|████      | 4/9 [00:00<"));

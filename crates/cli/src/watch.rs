@@ -32,8 +32,7 @@ pub(crate) fn watched<T>(
     let mut printed = printed_when(args).map(|when| Dump::new(when, &render, &mut say));
     let mut dumps = DumpDir::new(args.dump_dir.as_deref());
     let mut to_folder = |event: DumpEvent<'_>| dumps.write(&event);
-    let mut dumped =
-        args.dump_dir.is_some().then(|| Dump::new(DumpWhen::BeforeAndAfter, &render, &mut to_folder));
+    let mut dumped = args.dump_dir.is_some().then(|| Dump::new(DumpWhen::BeforeAndAfter, &render, &mut to_folder));
     let mut notes = |note: Note| output::note(&note);
 
     let mut session = Session::new().instrument(&mut recorder).instrument(&mut progress).notes(&mut notes);

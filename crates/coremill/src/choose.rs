@@ -31,7 +31,11 @@ impl PassOption {
     /// # Errors
     /// When a part is missing, as a sentence.
     pub fn parse(text: &str) -> Result<PassOption, String> {
-        let wrong = || format!("`{text}` is no pass option; write ID:NAME=VALUE, such as common::const_elimination:skip_const_by_size=1e6");
+        let wrong = || {
+            format!(
+                "`{text}` is no pass option; write ID:NAME=VALUE, such as common::const_elimination:skip_const_by_size=1e6"
+            )
+        };
         let (key, value) = text.split_once('=').ok_or_else(wrong)?;
         let (pass, name) = key.rsplit_once(':').ok_or_else(wrong)?;
         if name.is_empty() || pass.is_empty() || pass.ends_with(':') {
@@ -67,8 +71,7 @@ pub fn pipeline_from_argument(text: &str) -> Result<Pipeline, Error> {
         }
     };
     let content = std::fs::read_to_string(path).map_err(|e| Error::io(path, e))?;
-    parse(USER_PIPELINE, &content)
-        .map_err(|error| Error::PipelineText { origin: path.display().to_string(), error })
+    parse(USER_PIPELINE, &content).map_err(|error| Error::PipelineText { origin: path.display().to_string(), error })
 }
 
 /// Sets options on the steps they are for.

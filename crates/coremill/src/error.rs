@@ -7,7 +7,7 @@ use coremill_executorch::blob::BlobError;
 use coremill_executorch::compile_spec::CompileSpecErrors;
 use coremill_executorch::inmemory_fs::FlattenError;
 use coremill_executorch::pte::PteError;
-use coremill_passes::{PipelineError, PipelineParseError};
+use coremill_passes::{PipelineError, PipelineParseError, ResolveError};
 
 /// Why a job failed: which file, where in it, what is wrong and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -101,11 +101,30 @@ pub enum Error {
     },
 }
 
+/// The message of a pipeline that did not run. Passes that are still to come are told in one sentence, each once.
 fn pipeline_message(error: &PipelineError, advice: &Option<&'static str>) -> String {
-    match advice {
-        Some(advice) => format!("{error}\n{advice}"),
-        None => error.to_string(),
+    let mut lines = Vec::new();
+    match error {
+        PipelineError::Resolve(errors) => {
+            let mut to_come: Vec<&str> = Vec::new();
+            for e in errors {
+                match e {
+                    ResolveError::NotYet { id, .. } if to_come.contains(&id.as_str()) => {}
+                    ResolveError::NotYet { id, .. } => to_come.push(id),
+                    other => lines.push(other.to_string()),
+                }
+            }
+            if !to_come.is_empty() {
+                lines.push(format!(
+                    "the pipeline has passes of coremltools that coremill does not have yet; take them out of it: `{}`",
+                    to_come.join("`, `")
+                ));
+            }
+        }
+        other => lines.push(other.to_string()),
     }
+    lines.extend(advice.map(str::to_owned));
+    lines.join("\n")
 }
 
 fn list(ids: &[String]) -> String {

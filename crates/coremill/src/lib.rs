@@ -28,7 +28,9 @@ pub use diff::{Difference, diff};
 pub use error::Error;
 pub use extract::extract;
 pub use input::{Kind, open_model, open_pte};
-pub use inspect::{DelegateInfo, FunctionInfo, Inspection, MethodInfo, ModelInfo, ValueInfo, WeightInfo, WeightTotal, inspect};
+pub use inspect::{
+    DelegateInfo, FunctionInfo, Inspection, MethodInfo, ModelInfo, ValueInfo, WeightInfo, WeightTotal, inspect,
+};
 pub use lower::{LowerOptions, Lowered};
 pub use note::Note;
 pub use session::Session;

@@ -11,7 +11,9 @@ use coremill_passes::{Pipeline, backend_for, frontend_for};
 use crate::choose::{fit_precision, pipeline_of};
 use crate::delegates::core_ml_delegates;
 use crate::session::resolve;
-use crate::{Error, Kind, Note, PassOption, Session, exported, method, open_model, open_pte, relower, set_options, verify};
+use crate::{
+    Error, Kind, Note, PassOption, Session, exported, method, open_model, open_pte, relower, set_options, verify,
+};
 
 /// What a lowering is to do.
 #[derive(Clone, Debug, Default)]
@@ -64,8 +66,8 @@ impl Plan {
             Some(p) => specs.set(CompileSpec::pass_pipeline(&p.ids())),
             None => {}
         }
-        let options = CoreMlOptions::decode(&specs)
-            .map_err(|error| Error::CompileSpecs { origin: origin.to_owned(), error })?;
+        let options =
+            CoreMlOptions::decode(&specs).map_err(|error| Error::CompileSpecs { origin: origin.to_owned(), error })?;
         if options.model_type == ModelType::CompiledModel {
             return Err(Error::unusable(
                 origin,
@@ -95,7 +97,10 @@ impl Plan {
         let Some(target) = self.options.min_deployment_target else { return Ok(None) };
         let opset = Opset::from_specification_version(target.specification_version());
         let what = || {
-            format!("ML Programs are written for ios15, ios16, ios17 and ios18, not for {}; choose one of these", target.name())
+            format!(
+                "ML Programs are written for ios15, ios16, ios17 and ios18, not for {}; choose one of these",
+                target.name()
+            )
         };
         opset.map(Some).ok_or_else(|| Error::unusable(origin, what()))
     }
@@ -125,7 +130,10 @@ impl Session<'_> {
             (keys::ENUMERATED_SHAPES, plan.options.enumerated_shapes.is_some()),
         ];
         if let Some((key, _)) = unsupported.iter().find(|(_, given)| *given) {
-            return Err(Error::unusable(file, format!("the compile spec `{key}` cannot be honoured yet; leave it out")));
+            return Err(Error::unusable(
+                file,
+                format!("the compile spec `{key}` cannot be honoured yet; leave it out"),
+            ));
         }
         let opset = plan.opset(&file)?;
         let exported::Source { mut program, method, source, describe, opset: chosen } = exported::lower(path, opset)?;
@@ -154,7 +162,9 @@ impl Session<'_> {
         {
             return Err(Error::unusable(
                 label,
-                format!("the program is for {has}, and a program cannot be taken back to {target}; lower the .pt2 again"),
+                format!(
+                    "the program is for {has}, and a program cannot be taken back to {target}; lower the .pt2 again"
+                ),
             ));
         }
         self.tell_unknown_ops(&model.program);

@@ -32,12 +32,7 @@ pub(crate) struct Signature {
 }
 
 /// The program file for a model.
-pub(crate) fn to_pte(
-    file: &str,
-    model: &Model,
-    signature: &Signature,
-    specs: CompileSpecs,
-) -> Result<PteFile, Error> {
+pub(crate) fn to_pte(file: &str, model: &Model, signature: &Signature, specs: CompileSpecs) -> Result<PteFile, Error> {
     let functions: Vec<&Function> = model.program.functions.values().collect();
     let [f] = functions.as_slice() else {
         let what = format!("the model has {} functions, and a .pte is written for one", functions.len());
@@ -56,10 +51,9 @@ pub(crate) fn to_pte(
         name: METHOD.to_owned(),
         inputs: match &signature.inputs {
             Some(given) => given.clone(),
-            None => inputs
-                .iter()
-                .map(|&v| own(&f.value(v).name, f.ty(v)).map(InputSpec::from))
-                .collect::<Result<_, _>>()?,
+            None => {
+                inputs.iter().map(|&v| own(&f.value(v).name, f.ty(v)).map(InputSpec::from)).collect::<Result<_, _>>()?
+            }
         },
         delegate_inputs: signature.model_inputs.clone(),
         delegate_outputs: match &signature.model_outputs {

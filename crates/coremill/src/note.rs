@@ -46,10 +46,9 @@ impl fmt::Display for Note {
                 "the program stays float32: `{pipeline}` has no `common::add_fp16_cast`, which is what \
                  makes the float16 that is asked for; add it, or pass `--compute-precision float32`"
             ),
-            Note::Fp16CastLeftOut { pipeline } => write!(
-                f,
-                "`common::add_fp16_cast` of `{pipeline}` is left out, since float32 is asked for"
-            ),
+            Note::Fp16CastLeftOut { pipeline } => {
+                write!(f, "`common::add_fp16_cast` of `{pipeline}` is left out, since float32 is asked for")
+            }
             Note::UnknownSpecs(keys) => write!(
                 f,
                 "ExecuTorch's Core ML backend does not know the compile specs `{}`; they are written all the same",

@@ -47,12 +47,7 @@ pub(crate) fn delegates(
     Ok((out, models))
 }
 
-fn one(
-    session: &mut Session<'_>,
-    path: &Path,
-    d: &CoreMlDelegate<'_>,
-    plan: &Plan,
-) -> Result<(Bytes, Model), Error> {
+fn one(session: &mut Session<'_>, path: &Path, d: &CoreMlDelegate<'_>, plan: &Plan) -> Result<(Bytes, Model), Error> {
     let label = d.label(path);
     let mut metadata = d.metadata(path)?;
     let mut model = d.model(path)?;

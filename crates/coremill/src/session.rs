@@ -109,7 +109,7 @@ fn with_advice(pipeline: &Pipeline, error: PipelineError) -> Error {
         PipelineError::Resolve(errors) if pipeline.name == "default" => errors
             .iter()
             .any(|e| matches!(e, ResolveError::NotYet { .. }))
-            .then_some("this is the default pipeline; name another with --pass-pipeline NAME, FILE.json or '[\"id\", ...]'"),
+            .then_some("`default` is what runs when no pipeline is named; name another one, or give a list of passes"),
         _ => None,
     };
     Error::Pipeline { error, advice }

@@ -128,11 +128,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         coremill::set_options(&mut p, &args.pipeline.options.pass_options)
             .map_err(|e| Failure::Usage(e.to_string()))?;
     }
-    let options = LowerOptions {
-        pipeline,
-        pass_options: args.pipeline.options.pass_options.clone(),
-        specs: args.target.specs(),
-    };
+    let options =
+        LowerOptions { pipeline, pass_options: args.pipeline.options.pass_options.clone(), specs: args.target.specs() };
     watched(&args.watch, |session| {
         let lowered = session.lower(&args.input, &options)?;
         lowered.save(&args.output)

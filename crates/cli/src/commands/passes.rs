@@ -95,7 +95,8 @@ fn pipeline(name: &str, as_json: bool) -> Result<String, Failure> {
 }
 
 fn pass_json(p: &PassInfo) -> Value {
-    let option = |o: &coremill_passes::OptionSpec| json!({"name": o.name, "takes": o.kind.wants(), "summary": o.summary});
+    let option =
+        |o: &coremill_passes::OptionSpec| json!({"name": o.name, "takes": o.kind.wants(), "summary": o.summary});
     let options: Vec<Value> = p.options.iter().map(option).collect();
     json!({"id": p.id, "summary": p.summary, "options": options})
 }
