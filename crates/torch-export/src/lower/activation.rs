@@ -104,12 +104,11 @@ fn elu(n: &mut NodeCx<'_, '_>) -> Result<Lowered, NodeError> {
     Ok(n.op(OpKind::Elu).input("x", x).literal("alpha", alpha).one()?.into())
 }
 
-/// One slope for all, or one per channel (axis 1). MIL's `prelu` wants axes behind the channels, so a tensor of
-/// rank 2 or less gets them and loses them again.
+/// One slope for all, or one per channel (axis 1). MIL's `prelu` wants rank 3 to 5, and rank 4 where the slopes
+/// differ: a tensor of smaller rank gets axes behind its own and loses them again.
 fn prelu(n: &mut NodeCx<'_, '_>) -> Result<Lowered, NodeError> {
     let (x, weight) = (n.value("self")?, n.value("weight")?);
-    let shape = n.shape(x)?;
-    let rank = shape.rank();
+    let rank = n.shape(x)?.rank();
     let slopes = n.const_f64s(weight)?.ok_or_else(|| NodeError::unsupported("slopes that are computed"))?;
     let channels = match rank {
         0 | 1 => 1,
@@ -120,12 +119,17 @@ fn prelu(n: &mut NodeCx<'_, '_>) -> Result<Lowered, NodeError> {
         many if many.len() == channels => many.to_vec(),
         many => return Err(NodeError::unsupported(format!("{} slopes for {channels} channels", many.len()))),
     };
+    let alike = slopes.windows(2).all(|w| w[0] == w[1]);
+    let wanted = if alike { rank.max(3) } else { rank.max(4) };
+    if !alike && rank > 4 {
+        return Err(NodeError::unsupported("slopes that differ, on a tensor of rank 5"));
+    }
     let alpha = n.floats_like(x, &[channels], &slopes)?;
-    if rank > 2 {
+    if wanted == rank {
         return Ok(n.op(OpKind::Prelu).input("x", x).literal("alpha", alpha).one()?.into());
     }
-    // [N, C] becomes [N, C, 1]; a vector, which has one slope, [N, 1, 1]; a scalar [1, 1, 1].
-    let axes: Vec<i32> = (rank as i32..3).collect();
+    // A vector has one slope, whichever of the new axes counts its channels.
+    let axes: Vec<i32> = (rank as i32..wanted as i32).collect();
     let axes = Const::int32s(&axes);
     let wide = n.inner(OpKind::ExpandDims, "expanded").input("x", x).literal("axes", axes.clone()).one()?;
     let wide = n.inner(OpKind::Prelu, "prelu").input("x", wide).literal("alpha", alpha).one()?;

@@ -9,10 +9,12 @@ use super::table::Family;
 pub(super) const OPS: Family =
     &[("embedding.default", embedding), ("gather.default", gather), ("index_select.default", index_select)];
 
-/// Rows of `weight`. `padding_idx` matters to training only.
+/// Rows of `weight`. `padding_idx` matters to training only. The indices are cast even where they are `int32`
+/// already, as the peer does; `common::cast_optimization` takes that away.
 fn embedding(n: &mut NodeCx<'_, '_>) -> Result<Lowered, NodeError> {
     let (weight, indices) = (n.value("weight")?, n.value("indices")?);
-    let indices = n.cast(indices, DType::Int32, "indices")?;
+    let dtype = Const::string(DType::Int32.name());
+    let indices = n.inner(OpKind::Cast, "indices").input("x", indices).literal("dtype", dtype).one()?;
     Ok(n.op(OpKind::Gather).input("x", weight).input("indices", indices).literal("axis", Const::int32(0)).one()?.into())
 }
 

@@ -301,6 +301,19 @@ impl<'a, 'f> NodeCx<'a, 'f> {
         }
     }
 
+    /// Was the tensor argument contiguous in memory when the program was exported?
+    pub(crate) fn is_contiguous(&self, name: &str) -> bool {
+        let Some(meta) = self.node.input(name).and_then(Argument::as_tensor).and_then(|v| self.graph.tensor(v)) else {
+            return false;
+        };
+        let mut expected = Some(1i64);
+        meta.sizes.iter().zip(&meta.strides).rev().all(|(size, stride)| {
+            let fits = size.known() == Some(1) || (stride.known().is_some() && stride.known() == expected);
+            expected = expected.and_then(|e| e.checked_mul(size.known()?));
+            fits
+        })
+    }
+
     // ---- the result, as export recorded it ------------------------------------------------------------------
 
     fn result_meta(&self) -> Result<&'a crate::graph::TensorMeta> {

@@ -6,9 +6,9 @@ use super::node::{Lowered, NodeCx, NodeError};
 use super::table::Family;
 
 pub(super) const OPS: Family = &[
-    ("view.default", |n| reshape(n, "size")),
-    ("_unsafe_view.default", |n| reshape(n, "size")),
-    ("reshape.default", |n| reshape(n, "shape")),
+    ("view.default", |n| view(n, "size")),
+    ("_unsafe_view.default", |n| view(n, "size")),
+    ("reshape.default", reshape),
     ("flatten.using_ints", flatten),
     ("unflatten.int", unflatten),
     ("permute.default", permute),
@@ -45,7 +45,16 @@ fn same(n: &mut NodeCx<'_, '_>) -> Result<Lowered, NodeError> {
     Ok(n.value("self")?.into())
 }
 
-fn reshape(n: &mut NodeCx<'_, '_>, size: &'static str) -> Result<Lowered, NodeError> {
+/// On a tensor that is not contiguous torch makes a copy and writes the extents out; otherwise it is a view as given.
+fn reshape(n: &mut NodeCx<'_, '_>) -> Result<Lowered, NodeError> {
+    if n.is_contiguous("self") {
+        return view(n, "shape");
+    }
+    let x = n.value("self")?;
+    reshape_to_result(n, x)
+}
+
+fn view(n: &mut NodeCx<'_, '_>, size: &'static str) -> Result<Lowered, NodeError> {
     let x = n.value("self")?;
     let size = n.int32s(size)?;
     Ok(n.op(OpKind::Reshape).input("x", x).literal("shape", Const::int32s(&size)).one()?.into())
