@@ -12,6 +12,7 @@ mod archive;
 mod build;
 mod error;
 mod graph;
+pub mod lower;
 mod program;
 mod schema;
 mod sym;

@@ -42,7 +42,8 @@ fn attention(n: &mut NodeCx<'_, '_>) -> Result<Lowered, NodeError> {
     let scale = n.scalar_like(q, scale.unwrap_or(1.0 / (embedding as f64).sqrt()))?;
     let q = n.inner(OpKind::Mul, "scaled").input("x", q).literal("y", scale).one()?;
     let scores = n.inner(OpKind::Matmul, "scores").input("x", q).input("y", k);
-    let mut scores = scores.literal("transpose_x", Const::bool(false)).literal("transpose_y", Const::bool(true)).one()?;
+    let mut scores =
+        scores.literal("transpose_x", Const::bool(false)).literal("transpose_y", Const::bool(true)).one()?;
     if let Some(mask) = mask {
         scores = n.inner(OpKind::Add, "masked").input("x", scores).input("y", mask).one()?;
     }

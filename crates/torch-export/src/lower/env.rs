@@ -43,12 +43,7 @@ impl Env {
     }
 
     /// The value of the function that a value of the graph is bound to; a weight becomes a `const` op here.
-    pub(crate) fn value(
-        &mut self,
-        v: GraphValue,
-        graph: &Graph,
-        b: &mut Builder<'_>,
-    ) -> Result<ValueId, NodeError> {
+    pub(crate) fn value(&mut self, v: GraphValue, graph: &Graph, b: &mut Builder<'_>) -> Result<ValueId, NodeError> {
         match self.bindings.get(v.index()).cloned().flatten() {
             Some(Binding::Value(v)) => Ok(v),
             Some(Binding::Weight(name, data)) => {

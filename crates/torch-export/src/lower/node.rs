@@ -171,7 +171,8 @@ impl<'a, 'f> NodeCx<'a, 'f> {
         let shape = self.shape(v)?;
         let axis = shape.axis(axis).ok_or_else(|| NodeError::unsupported(format!("axis {axis} of shape {shape}")))?;
         let extent = shape[axis].known().and_then(|n| usize::try_from(n).ok());
-        extent.ok_or_else(|| NodeError::unsupported(format!("an extent of {}, not known before run time,", shape[axis])))
+        extent
+            .ok_or_else(|| NodeError::unsupported(format!("an extent of {}, not known before run time,", shape[axis])))
     }
 
     /// Is the value a constant?
@@ -435,7 +436,6 @@ impl<'a, 'f> NodeCx<'a, 'f> {
         let constant = self.scalar_like(v, number.as_f64())?;
         Ok((v, self.constant(suffix, constant)))
     }
-
 }
 
 fn wrong(name: &'static str, arg: &Argument) -> NodeError {

@@ -4,7 +4,9 @@
 //! op of the edge dialect has the same keys, and a `_copy` variant the entry of its view.
 
 use super::node::{Lowered, NodeCx, NodeError};
-use super::{activation, attention, conv, creation, elementwise, indexing, linear, normalization, pool, reduction, shape};
+use super::{
+    activation, attention, conv, creation, elementwise, indexing, linear, normalization, pool, reduction, shape,
+};
 
 /// Lowers one node.
 pub(crate) type LowerFn = fn(&mut NodeCx<'_, '_>) -> Result<Lowered, NodeError>;
