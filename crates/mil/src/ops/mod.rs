@@ -9,6 +9,7 @@ use crate::{OpKind, OpSchema, OpVersion, Opset};
 mod activation;
 mod attention;
 mod classify;
+mod complex_dialect;
 pub(crate) mod common;
 mod constexpr;
 mod constexpr_infer;
@@ -16,17 +17,21 @@ mod control_flow;
 mod conv;
 mod elementwise_binary;
 mod elementwise_unary;
+mod image_resizing;
 mod linear;
+mod list;
 mod normalization;
 mod pool;
 mod quantization;
 mod random;
+mod recurrent;
 mod reduction;
 mod scatter_gather;
 mod spatial;
 mod state;
 mod tensor_operation;
 mod tensor_transformation;
+mod torch_dialect;
 
 /// Every family's entries.
 const FAMILIES: &[&[OpSchema]] = &[
@@ -48,6 +53,11 @@ const FAMILIES: &[&[OpSchema]] = &[
     random::OPS,
     control_flow::OPS,
     classify::OPS,
+    image_resizing::OPS,
+    list::OPS,
+    recurrent::OPS,
+    complex_dialect::OPS,
+    torch_dialect::OPS,
 ];
 
 static BY_KIND: LazyLock<Vec<Option<&'static OpSchema>>> = LazyLock::new(|| {

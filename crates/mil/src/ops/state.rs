@@ -1,5 +1,6 @@
 //! State: values that outlive a call.
 
+use super::tensor_transformation::MOVED_17;
 use crate::Opset::Ios18;
 use crate::schema::{Domain, Flags, InputSpec, OpSchema, OpVersion};
 use crate::{InferError, OpArgs, OpKind, Type};
@@ -26,7 +27,7 @@ pub(super) const OPS: &[OpSchema] = &[
         summary: "Makes the state hold `value` and reads it back; written as `write_state` and `read_state`.",
         versions: &[OpVersion::new(
             Ios18,
-            &[InputSpec::of("state", Domain::State), InputSpec::of("value", Domain::Any)],
+            &[InputSpec::of("state", Domain::State), InputSpec::same("value", 'T', MOVED_17)],
         )],
         flags: Flags::WRITES_STATE.and(Flags::READS_STATE).and(Flags::DIALECT),
         infer: |a| same(a, "state", "value").map(|t| vec![t]),

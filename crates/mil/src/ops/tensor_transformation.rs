@@ -377,6 +377,11 @@ fn reshape_like(args: &OpArgs<'_>) -> Inferred {
 }
 
 fn slice_by_index(args: &OpArgs<'_>) -> Inferred {
+    one(tensor(args, "x")?.dtype, sliced_shape(args)?)
+}
+
+/// The shape of `x[begin:end:stride]` with its masks.
+pub(super) fn sliced_shape(args: &OpArgs<'_>) -> Result<Shape, InferError> {
     let x = tensor(args, "x")?;
     let rank = x.rank();
     let squeeze = flags(args, "squeeze_mask", rank)?;
@@ -404,7 +409,7 @@ fn slice_by_index(args: &OpArgs<'_>) -> Inferred {
             _ => Dim::Unknown,
         });
     }
-    one(x.dtype, dims.into())
+    Ok(dims.into())
 }
 
 /// Booleans of an optional mask.
