@@ -38,16 +38,71 @@
 //! printing what was read gives the same text where the text is as the printer lays it out. Printing takes linear
 //! time and depends on nothing but the program. Reading never panics; nesting is bounded.
 
+mod error;
+mod lexer;
 mod literal;
 mod names;
+mod number;
+mod parser;
 mod printer;
+pub mod spec;
+mod values;
 
 use coremill_tensor::Data;
 
+pub use error::{ParseError, Problem};
 pub use names::Names;
 pub use printer::{Notes, print, print_annotated, print_function, print_op};
 
-use crate::{OpId, Opset};
+use crate::{Function, OpId, Opset, Program, TensorType};
+
+/// Gives the data of `BLOBFILE`s.
+pub trait BlobResolver {
+    /// The blob at `offset` of the file that the text calls `path`. Its type and shape must be `ty`.
+    ///
+    /// # Errors
+    /// Why there is none, as a phrase; the parser adds the place.
+    fn blob(&self, path: &str, offset: u64, ty: &TensorType) -> Result<Data, String>;
+}
+
+impl<F: Fn(&str, u64, &TensorType) -> Result<Data, String>> BlobResolver for F {
+    fn blob(&self, path: &str, offset: u64, ty: &TensorType) -> Result<Data, String> {
+        self(path, offset, ty)
+    }
+}
+
+/// For text without weight files: every `BLOBFILE` is a problem.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoBlobs;
+
+impl BlobResolver for NoBlobs {
+    fn blob(&self, _: &str, _: u64, _: &TensorType) -> Result<Data, String> {
+        Err("this text is read without weight files".to_owned())
+    }
+}
+
+/// Reads a program, or one or more functions without a `program` around them.
+///
+/// # Errors
+/// Every problem found, with line, column and the line of text it is in.
+pub fn parse(text: &str, blobs: &dyn BlobResolver) -> Result<Program, ParseError> {
+    parser::parse(text, blobs)
+}
+
+/// Reads the text of exactly one function, with or without a `program` around it: its name and the function.
+///
+/// # Errors
+/// As [`parse`], and when there are several functions.
+pub fn parse_function(text: &str, blobs: &dyn BlobResolver) -> Result<(String, Function), ParseError> {
+    let mut functions = parse(text, blobs)?.functions;
+    match (functions.len(), functions.pop()) {
+        (1, Some(f)) => Ok(f),
+        (n, _) => {
+            let message = format!("expected one function, found {n}");
+            Err(ParseError { problems: vec![Problem::at(text, 0, 0, message)] })
+        }
+    }
+}
 
 /// How scalars are spelled, which the number after `program` tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
