@@ -36,7 +36,7 @@ pub struct Lowered {
 #[derive(Debug)]
 enum Output {
     /// A model, with what a `.pte` needs besides.
-    Model { model: Box<Model>, method: method::Signature, specs: CompileSpecs },
+    Model { model: Box<Model>, method: Result<method::Signature, String>, specs: CompileSpecs },
     /// A program whose delegates have other models now; the model where there is one delegate.
     Program { pte: Box<PteFile>, only: Option<Box<Model>> },
 }
@@ -151,7 +151,7 @@ impl Session<'_> {
         let plan = Plan::new(self, &file, CoreMlOptions::default().encode(), options)?;
         let mut model = Box::new(open_model(path)?);
         self.relower_model(&plan, &mut model, &file)?;
-        let method = method::Signature::default();
+        let method = Ok(method::Signature::default());
         Ok(Output::Model { model, method, specs: plan.specs })
     }
 
@@ -206,7 +206,10 @@ impl Lowered {
     /// When the model has something that the format cannot say.
     pub fn to_pte(&self) -> Result<PteFile, Error> {
         match &self.output {
-            Output::Model { model, method, specs } => method::to_pte(&self.file, model, method, specs.clone()),
+            Output::Model { model, method, specs } => {
+                let method = method.as_ref().map_err(|why| Error::unusable(&self.file, why.as_str()))?;
+                method::to_pte(&self.file, model, method, specs.clone())
+            }
             Output::Program { pte, .. } => Ok((**pte).clone()),
         }
     }

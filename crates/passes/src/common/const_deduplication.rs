@@ -52,8 +52,9 @@ impl Pass for ConstDeduplication {
 }
 
 impl ConstDeduplication {
+    /// A flag is a parameter rather than data: like a text, it stays with its op.
     fn is_large(&self, d: &Data) -> bool {
-        d.len() >= self.threshold
+        d.len() >= self.threshold && !(d.dtype() == DType::Bool && d.rank() == 0)
     }
 
     fn share_consts(&self, f: &mut Function, block: BlockId, cx: &mut PassContext) {
