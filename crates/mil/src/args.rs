@@ -1,5 +1,6 @@
 //! The inputs of one op as type inference, the verifier and the evaluator see them.
 
+use coremill_tensor::Dim;
 use indexmap::IndexMap;
 use smallvec::SmallVec;
 
@@ -12,6 +13,8 @@ pub struct Arg<'a> {
     pub ty: &'a Type,
     /// Its value, when it is a compile-time constant.
     pub value: Option<&'a Const>,
+    /// The value of a function that it is, where it is one.
+    pub source: Option<(&'a Function, ValueId)>,
 }
 
 /// The arguments of one parameter: mostly one.
@@ -90,8 +93,19 @@ impl<'a> OpArgs<'a> {
 }
 
 impl<'a> Arg<'a> {
+    /// An argument of this type and value that is not in a function (yet).
+    pub fn new(ty: &'a Type, value: Option<&'a Const>) -> Arg<'a> {
+        Arg { ty, value, source: None }
+    }
+
+    /// The elements as extents, where they follow from constants and extents; see [`extents_of`](crate::extents_of).
+    pub fn extents(&self) -> Option<Vec<Dim>> {
+        let (f, v) = self.source?;
+        crate::extents_of(f, v)
+    }
+
     /// A value of a function as an argument.
     pub fn of(f: &'a Function, v: ValueId) -> Arg<'a> {
-        Arg { ty: f.ty(v), value: f.const_value(v) }
+        Arg { ty: f.ty(v), value: f.const_value(v), source: Some((f, v)) }
     }
 }

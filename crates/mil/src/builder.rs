@@ -229,7 +229,7 @@ impl PendingOp<'_, '_> {
                 match s {
                     Source::Value(v) => list.push(Arg::of(f, *v)),
                     Source::Literal(c) => {
-                        list.extend(literal_types.next().map(|ty| Arg { ty, value: Some(c) }));
+                        list.extend(literal_types.next().map(|ty| Arg::new(ty, Some(c))));
                     }
                 }
             }

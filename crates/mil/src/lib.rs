@@ -43,6 +43,7 @@ mod opset;
 mod origin;
 mod program;
 mod refine;
+mod symbolic;
 mod types;
 
 pub mod compare;
@@ -63,4 +64,5 @@ pub use origin::{Origin, SourceNode};
 pub use program::Program;
 pub use refine::refine;
 pub use schema::{Flags, OpSchema, OpVersion};
+pub use symbolic::extents_of;
 pub use types::{TensorType, Type};

@@ -88,7 +88,7 @@ fn infer_line(line: &str) -> Result<Vec<Type>, InferError> {
             [(_, Some(value))] if as_attributes => {
                 attributes.insert((*name).to_owned(), value.clone());
             }
-            _ => args.inputs.push((name, list.iter().map(|(ty, v)| Arg { ty, value: v.as_ref() }).collect())),
+            _ => args.inputs.push((name, list.iter().map(|(ty, v)| Arg::new(ty, v.as_ref())).collect())),
         }
     }
     args.attributes = Some(&attributes);

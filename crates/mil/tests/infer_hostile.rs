@@ -93,7 +93,7 @@ fn random_arguments_never_panic() {
                 .collect();
             let mut args = OpArgs::new(schema.kind, opset);
             for (name, list) in &given {
-                args.inputs.push((name, list.iter().map(|(ty, v)| Arg { ty, value: v.as_ref() }).collect()));
+                args.inputs.push((name, list.iter().map(|(ty, v)| Arg::new(ty, v.as_ref())).collect()));
             }
             let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                 let _ = schema::check_inputs(&args);

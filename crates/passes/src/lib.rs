@@ -10,6 +10,7 @@
 
 mod common;
 mod instrument;
+mod known;
 mod manager;
 mod mil_backend;
 mod nn_backend;

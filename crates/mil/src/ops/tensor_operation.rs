@@ -318,6 +318,9 @@ fn extents(args: &OpArgs<'_>, name: &'static str) -> Result<Option<Shape>, Infer
             |n: i64| u64::try_from(n).map(Dim::Known).map_err(|_| InferError::bad(name, format!("has the extent {n}")));
         return v.into_iter().map(dim).collect::<Result<Shape, _>>().map(Some);
     }
+    if let Some(dims) = args.get(name).and_then(|a| a.extents()) {
+        return Ok(Some(dims.into()));
+    }
     Ok(match ty.shape.first().map(Dim::known) {
         Some(Some(rank)) if rank <= 64 => Some((0..rank).map(|_| Dim::Unknown).collect()),
         _ => None,

@@ -312,6 +312,9 @@ fn squeeze(args: &OpArgs<'_>) -> Inferred {
 fn reshape(args: &OpArgs<'_>) -> Inferred {
     let x = tensor(args, "x")?;
     let Some(wanted) = args.value("shape") else {
+        if let Some(dims) = args.get("shape").and_then(|a| a.extents()).filter(|d| !d.contains(&Dim::Known(0))) {
+            return one(x.dtype, dims.into());
+        }
         // Computed: the number of extents is all that is known, if that.
         let shape = tensor(args, "shape")?;
         return match shape.shape.first().map(Dim::known) {

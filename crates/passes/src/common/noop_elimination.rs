@@ -8,6 +8,7 @@
 
 use coremill_mil::{Const, Function, OpId, OpKind, Program, ValueId};
 
+use crate::known::known_value;
 use crate::options::Options;
 use crate::pass::{Pass, PassContext, PassError, PassInfo};
 use crate::patch::Patch;
@@ -114,7 +115,7 @@ fn is_filled_with(f: &Function, v: ValueId, n: f64) -> bool {
     if let Some(fill) = f.producer_of(v, OpKind::Fill) {
         return f.const_arg(fill, "value").and_then(Const::as_f64) == Some(n);
     }
-    let values = f.const_value(v).and_then(Const::as_data).and_then(|d| d.to_f64s());
+    let values = known_value(f, v).and_then(|c| c.as_data()?.to_f64s());
     values.is_some_and(|v| v.iter().all(|&v| v == n))
 }
 

@@ -4,7 +4,7 @@
 //! same for every input), nothing else uses it, and at most one result extent is not a number. A reshape whose
 //! `shape` is only known at run time stays.
 
-use coremill_mil::{Const, Function, OpId, OpKind, Program};
+use coremill_mil::{Const, Function, OpId, OpKind, Program, extents_of};
 use coremill_tensor::Dim;
 
 use crate::options::Options;
@@ -36,9 +36,9 @@ impl Rewrite for RemoveSymbolicReshape {
     fn find(&self, f: &Function, op: OpId) -> Option<Patch> {
         let reshape = f.op(op);
         let shape = reshape.arg("shape")?;
-        // Symbols in a compile-time shape live in `_const_symbolic`; what other ops compute is only known at run time.
-        let maker = f.producer_of(shape, OpKind::ConstSymbolic)?;
-        if f.value(shape).uses().len() > 1 {
+        let maker = f.producer(shape)?;
+        let known = f.op(maker).kind == OpKind::ConstSymbolic || extents_of(f, shape).is_some();
+        if !known || f.const_value(shape).is_some() || f.value(shape).uses().len() > 1 {
             return None;
         }
         let out = reshape.output();

@@ -29,7 +29,7 @@ fn arange(n: &mut NodeCx<'_, '_>) -> Result<Lowered, NodeError> {
     let step = number(n, "step", Scalar::Int(1))?;
     let (a, b, s) = (start.as_f64(), end.as_f64(), step.as_f64());
     let count = ((b - a) / s).ceil().max(0.0);
-    if s == 0.0 || !(count <= MAX_ELEMENTS) {
+    if s == 0.0 || count.is_nan() || count > MAX_ELEMENTS {
         return Err(NodeError::unsupported("a range without end, or of too many elements"));
     }
     let values: Vec<f64> = (0..count as u64).map(|i| a + i as f64 * s).collect();
