@@ -11,6 +11,7 @@
 mod archive;
 mod build;
 mod error;
+mod functionalize;
 mod graph;
 pub mod lower;
 mod program;

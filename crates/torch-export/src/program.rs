@@ -24,7 +24,7 @@ pub struct ExportedProgram {
     pub outputs: Vec<OutputSpec>,
     /// The modules of the model and what is known of their calls; the first is the root.
     pub module_calls: Vec<ModuleCall>,
-    /// The range of each symbol.
+    /// The range of each symbol, and of expressions that export has bounded (`2*s0`).
     pub ranges: IndexMap<String, Range>,
     /// Parameters and persistent buffers, by fully qualified name.
     pub weights: IndexMap<String, Weight>,
@@ -185,7 +185,8 @@ pub fn read_archive(archive: &Archive, name: Option<&str>) -> Result<ExportedPro
     problems.extend(more);
     program.weights = weights;
     program.constants = constants;
-    problems.extend(program.missing_weights());
+    let missing = program.missing_weights(&problems);
+    problems.extend(missing);
     Error::check(problems)?;
     Ok(program)
 }
@@ -295,13 +296,18 @@ impl ExportedProgram {
         out
     }
 
-    fn missing_weights(&self) -> Vec<Problem> {
+    /// Those that the program uses and the file does not list; one that is in `known` is said already.
+    fn missing_weights(&self, known: &[Problem]) -> Vec<Problem> {
         let missing = |i: &InputSpec| {
             let (section, name) = match &i.kind {
                 InputKind::Parameter(n) | InputKind::Buffer { name: n, persistent: true } => ("weight", n),
                 InputKind::TensorConstant(n) | InputKind::Buffer { name: n, persistent: false } => ("constant", n),
                 InputKind::User | InputKind::CustomObj(_) | InputKind::Token | InputKind::Constant(_) => return None,
             };
+            let said = |p: &Problem| matches!(p, Problem::Weight { name: said, .. } if said == name);
+            if known.iter().any(said) {
+                return None;
+            }
             let what = "the program uses it, and the file does not hold it".to_owned();
             self.data(i).is_none().then(|| Problem::Weight { section, name: name.clone(), what })
         };

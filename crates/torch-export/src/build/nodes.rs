@@ -53,7 +53,7 @@ struct Builder {
 impl Builder {
     fn node(&mut self, problems: &mut Problems<'_>, graph_path: &str, i: usize, raw: raw::Node) {
         let name = raw.name.or_else(|| raw.outputs.iter().find_map(first_name)).unwrap_or_else(|| format!("node_{i}"));
-        let path = format!("{graph_path}.nodes[{i}] (`{name}`)");
+        let path = format!("{graph_path}.nodes[{i}] ({name})");
         let mut scope = Scope { problems, names: &self.defined, path: path.clone() };
         let inputs = raw.inputs.into_iter().map(|n| {
             let arg = argument(&mut scope, n.arg);
