@@ -49,7 +49,8 @@ fn cone_of(f: &Function, v: ValueId) -> Option<Vec<OpId>> {
         }
     }
     let mut ordered = cone;
-    ordered.sort_by(|&a, &b| if f.is_before(a, b) { std::cmp::Ordering::Less } else { std::cmp::Ordering::Greater });
+    let order = |a: OpId, b: OpId| f.is_before(b, a).cmp(&f.is_before(a, b));
+    ordered.sort_by(|&a, &b| order(a, b));
     Some(ordered)
 }
 

@@ -1,0 +1,78 @@
+//! Runs the spec of every pass: each case is read, checked, run through exactly its pass, checked and compared;
+//! then the pass runs again and must change nothing more.
+
+use coremill_mil::compare::{Checks, compare};
+use coremill_mil::text::spec::{SpecCase, parse_spec, type_problems};
+use coremill_mil::text::{NoBlobs, parse};
+use coremill_mil::{OpKind, Program};
+use coremill_passes::{PassInfo, PassManager, Pipeline, all_passes};
+
+/// What a pass is about, beyond the dataflow graph: its spec is held to that too.
+fn checks_of(id: &str) -> Checks {
+    match id {
+        "common::dead_code_elimination" | "common::const_deduplication" => Checks::from_names(["consts"]).unwrap(),
+        _ => Checks::default(),
+    }
+}
+
+fn read(pass: &PassInfo, case: &SpecCase, text: &str) -> Program {
+    let program = parse(text, &NoBlobs).unwrap_or_else(|e| panic!("{}, case `{}`:\n{e}", pass.id, case.name));
+    check_types(pass, case, &program);
+    program
+}
+
+/// Every op gives what it is declared to give.
+fn check_types(pass: &PassInfo, case: &SpecCase, program: &Program) {
+    for f in program.functions.values() {
+        // What a symbolic constant holds is not part of the text.
+        let mut problems = type_problems(f);
+        problems.retain(|p| !p.contains("_const_symbolic"));
+        assert!(problems.is_empty(), "{}, case `{}`: {problems:?}", pass.id, case.name);
+    }
+}
+
+fn op_names(program: &Program) -> Vec<Option<String>> {
+    let ops = program.functions.values().flat_map(|f| f.all_ops().into_iter().map(move |op| (f, op)));
+    ops.filter(|(f, op)| f.op(*op).kind != OpKind::Const).map(|(f, op)| f.op(op).name.clone()).collect()
+}
+
+fn run(pass: &PassInfo, case: &SpecCase, program: &mut Program) -> bool {
+    let mut pipeline = Pipeline::from_ids("spec", [pass.id]);
+    if let Some(opts) = &case.opts {
+        let opts: serde_json::Map<String, serde_json::Value> = serde_json::from_str(opts).unwrap();
+        opts.iter().for_each(|(name, value)| assert_eq!(pipeline.set_option(pass.id, name, value), 1));
+    }
+    let summary = PassManager::new().run(&pipeline, program);
+    summary.unwrap_or_else(|e| panic!("{}, case `{}`: {e}", pass.id, case.name)).changed > 0
+}
+
+fn check(pass: &PassInfo, case: &SpecCase) {
+    let mut program = read(pass, case, &case.before);
+    let changed = run(pass, case, &mut program);
+    check_types(pass, case, &program);
+    let expected = read(pass, case, case.after.as_ref().unwrap_or(&case.before));
+    if let Some(difference) = compare(&program, &expected, checks_of(pass.id)) {
+        panic!("{}, case `{}` (line {}): {difference}", pass.id, case.name, case.line);
+    }
+    assert_eq!(changed, case.after.is_some(), "{}, case `{}`: changed", pass.id, case.name);
+    if pass.id.contains("name") {
+        assert_eq!(op_names(&program), op_names(&expected), "{}, case `{}`", pass.id, case.name);
+    }
+    assert!(!run(pass, case, &mut program), "{}, case `{}`: not idempotent", pass.id, case.name);
+}
+
+#[test]
+fn every_case_of_every_pass() {
+    let mut failed = Vec::new();
+    let mut cases = 0;
+    for pass in all_passes() {
+        for case in parse_spec(pass.spec).unwrap_or_else(|e| panic!("{}: {e}", pass.id)) {
+            cases += 1;
+            // All failing cases at once, not one a run.
+            if std::panic::catch_unwind(|| check(pass, &case)).is_err() {
+                failed.push(format!("{}, case `{}`", pass.id, case.name));
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{} of {cases} cases failed:\n{}", failed.len(), failed.join("\n"));
+}
