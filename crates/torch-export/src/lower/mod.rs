@@ -53,7 +53,7 @@ pub struct LowerOptions {
 /// when the program has state or inputs that Core ML does not take; see [`LowerError`].
 pub fn lower(program: &ExportedProgram, options: LowerOptions) -> Result<Program, LowerError> {
     let mut program = program.clone();
-    let _ = &mut program;
+    program.functionalize().map_err(|e| LowerError::Functionalize(Box::new(e)))?;
     check_targets(&program.graph)?;
     check_state(&program)?;
     let mut f = Function::new(options.opset);
