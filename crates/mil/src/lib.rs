@@ -49,6 +49,7 @@ mod types;
 pub mod compare;
 pub mod schema;
 pub mod text;
+pub mod verify;
 
 pub use args::{Arg, ArgList, OpArgs};
 pub use builder::{Builder, PendingOp};
