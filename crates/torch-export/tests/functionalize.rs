@@ -91,3 +91,14 @@ fn graphs_without_gradients_are_inlined() {
     assert!(text.contains("mul: float32[4] = aten.mul.Tensor(getitem_2, 2)"), "{text}");
     assert!(text.contains("aten.topk.default(mul, 2)"), "{text}");
 }
+
+#[test]
+fn siblings_without_common_elements_do_not_disturb_each_other() {
+    let mut p = load("split");
+    p.functionalize().unwrap();
+    let body = body(&p);
+    let outputs: Vec<&str> = body.iter().filter_map(|l| l.strip_prefix("output ")).collect();
+    assert_eq!(outputs, ["getitem", "relu_", "mul_"]);
+    let e = load("overlap").functionalize().unwrap_err().to_string();
+    assert!(e.contains("node `mul_` (aten.mul_.Tensor)") && e.contains("`output` uses that later"), "{e}");
+}

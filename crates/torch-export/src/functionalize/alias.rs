@@ -153,12 +153,47 @@ pub(super) fn same_geometry(a: &TensorMeta, b: &TensorMeta) -> bool {
         && same(&a.strides, &b.strides)
 }
 
-/// Do two views of one storage surely share no element? Only the stretches from first to last are compared.
+/// Do two views of one storage surely share no element?
 fn disjoint(a: &TensorMeta, b: &TensorMeta) -> bool {
+    if a.dtype.size() != b.dtype.size() {
+        return false;
+    }
     match (stretch(a), stretch(b)) {
-        (Some((a0, a1)), Some((b0, b1))) => a.dtype.size() == b.dtype.size() && (a1 < b0 || b1 < a0),
+        (Some((a0, a1)), Some((b0, b1))) => a1 < b0 || b1 < a0 || boxes_apart(a, b) == Some(true),
         _ => false,
     }
+}
+
+/// Two boxes of one larger tensor, as `split` gives them: same strides, the second so many steps from the first in
+/// each dimension. `None` where they are no such boxes.
+fn boxes_apart(a: &TensorMeta, b: &TensorMeta) -> Option<bool> {
+    let known = |list: &[SymInt]| list.iter().map(SymInt::known).collect::<Option<Vec<i64>>>();
+    let (strides, other) = (known(&a.strides)?, known(&b.strides)?);
+    let (first, second) = if a.storage_offset.known()? <= b.storage_offset.known()? { (a, b) } else { (b, a) };
+    let (n, m) = (known(&first.sizes)?, known(&second.sizes)?);
+    if strides != other || n.len() != strides.len() || m.len() != strides.len() || strides.iter().any(|&s| s <= 0) {
+        return None;
+    }
+    let mut order: Vec<usize> = (0..strides.len()).collect();
+    order.sort_by_key(|&d| std::cmp::Reverse(strides[d]));
+    let mut left = second.storage_offset.known()?.checked_sub(first.storage_offset.known()?)?;
+    let mut apart = false;
+    let mut reach = Vec::new();
+    for &d in &order {
+        let steps = left / strides[d];
+        left -= steps.checked_mul(strides[d])?;
+        apart |= steps >= n[d];
+        reach.push((strides[d], n[d].max(steps.checked_add(m[d])?)));
+    }
+    // The steps say where the boxes lie only when the dimensions nest, each stride past all that the inner ones reach.
+    let mut inner = 0i64;
+    for (stride, extent) in reach.into_iter().rev() {
+        if stride <= inner {
+            return None;
+        }
+        inner = inner.checked_add(extent.checked_sub(1)?.max(0).checked_mul(stride)?)?;
+    }
+    (left == 0).then_some(apart)
 }
 
 /// First and last element in the storage.

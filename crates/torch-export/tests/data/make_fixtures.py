@@ -85,3 +85,23 @@ class U(torch.nn.Module):
         q.copy_(torch.ones(2))
         return q+e
 save('inputs',U(),(torch.randn(2,2),torch.randn(2,2).half()))
+
+
+class S(torch.nn.Module):
+    def forward(self, x):
+        a, b, c = (x + 1).split([1, 2, 3], 1)
+        b.relu_()
+        c.mul_(2)
+        return a, b, c
+
+
+class O(torch.nn.Module):
+    def forward(self, x):
+        y = x + 1
+        a, b = y[:, :4], y[:, 3:]
+        b.mul_(2)
+        return a
+
+
+save("split", S(), (torch.randn(2, 6, 3),))
+save("overlap", O(), (torch.randn(2, 6),))
