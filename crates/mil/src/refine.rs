@@ -5,14 +5,13 @@
 //! op, so that passes see which extents are the same. Writers spell symbols `?` again.
 //!
 //! It changes no op and no value, only types; and a type only where an extent becomes symbolic: a declared number
-//! stays, and where inference fails, or contradicts what is declared, the declared type stays. Of values that are
-//! computed from shapes it follows those of `shape` and of what merely hands them on.
+//! stays, and where inference fails, or contradicts what is declared, the declared type stays.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
-use coremill_tensor::{Dim, Shape};
+use coremill_tensor::Dim;
 
-use crate::{BlockId, Function, OpId, OpKind, Program, Type, ValueId, infer_op};
+use crate::{BlockId, Function, Program, Type, infer_op};
 
 /// Gives symbols to the unknown extents of the inputs of all functions and carries them through the program. Returns
 /// how many symbols it made.
@@ -37,7 +36,7 @@ fn refine_function(f: &mut Function) -> usize {
         }
     }
     if made > 0 {
-        refine_block(f, f.body(), &mut Extents::new());
+        refine_block(f, f.body());
     }
     made
 }
@@ -72,56 +71,24 @@ fn symbols_of(f: &Function) -> BTreeSet<String> {
     taken
 }
 
-/// Values that hold extents, and which.
-type Extents = HashMap<ValueId, Vec<Dim>>;
-
 /// Nested blocks first: what an op gives may follow from what its blocks give. What blocks take stays as declared,
 /// since a loop may change it from turn to turn.
-fn refine_block(f: &mut Function, block: BlockId, extents: &mut Extents) {
+fn refine_block(f: &mut Function, block: BlockId) {
     for op in f.ops_in(block).collect::<Vec<_>>() {
         for b in f.op(op).blocks().to_vec() {
-            refine_block(f, b, extents);
-        }
-        if let Some(held) = extents_of(f, op, extents)
-            && let Some(&v) = f.op(op).outputs().first()
-        {
-            extents.insert(v, held);
+            refine_block(f, b);
         }
         let outputs = f.op(op).outputs().to_vec();
         if outputs.iter().all(|&v| is_settled(f.ty(v))) {
             continue;
         }
-        let filled = filled(f, op, extents);
-        let inferred = match filled {
-            Some(ty) => vec![ty],
-            None => infer_op(f, op).unwrap_or_default(),
-        };
+        let Ok(inferred) = infer_op(f, op) else { continue };
         for (&v, inferred) in outputs.iter().zip(&inferred) {
             if let Some(better) = merged(f.ty(v), inferred) {
                 f.set_type(v, better);
             }
         }
     }
-}
-
-/// The extents that an op's result holds, where it takes them from a shape.
-fn extents_of(f: &Function, op: OpId, extents: &Extents) -> Option<Vec<Dim>> {
-    let x = f.op(op).arg("x")?;
-    match f.op(op).kind {
-        OpKind::Shape => Some(f.ty(x).shape()?.to_vec()),
-        OpKind::Identity | OpKind::Cast => extents.get(&x).cloned(),
-        _ => None,
-    }
-}
-
-/// The type of what an op makes to extents that it is given.
-fn filled(f: &Function, op: OpId, extents: &Extents) -> Option<Type> {
-    if f.op(op).kind != OpKind::Fill {
-        return None;
-    }
-    let dims = extents.get(&f.op(op).arg("shape")?)?;
-    let dtype = f.ty(f.op(op).arg("value")?).dtype()?;
-    Some(Type::tensor(dtype, dims.iter().cloned().collect::<Shape>()))
 }
 
 /// Is there nothing to learn?
