@@ -1,8 +1,9 @@
 //! Random numbers.
 
-use coremill_tensor::{DType, Dim, Shape};
+use coremill_tensor::{DType, Dim};
 
 use super::common::{FLOATS, INT32, int_or, int_spec, one, string_spec, tensor};
+use super::tensor_operation::extents;
 use crate::Opset::Ios15;
 use crate::schema::{Default, Flags, InputSpec, OpSchema, OpVersion};
 use crate::{InferError, OpArgs, OpKind, Type};
@@ -54,17 +55,8 @@ pub(super) const OPS: &[OpSchema] = &[
 ];
 
 fn of_shape(args: &OpArgs<'_>, like: &'static str) -> Result<Vec<Type>, InferError> {
-    let shape = tensor(args, "shape")?;
     let dtype = args.ty(like).and_then(Type::dtype).unwrap_or(DType::Fp32);
-    if let Some(v) = args.value("shape") {
-        let v = v.as_i64s().ok_or_else(|| InferError::bad("shape", "must be integers"))?;
-        let dim = |n: i64| u64::try_from(n).map(Dim::Known).map_err(|_| InferError::bad("shape", format!("has {n}")));
-        return one(dtype, v.into_iter().map(dim).collect::<Result<Shape, _>>()?);
-    }
-    match shape.shape.first().map(Dim::known) {
-        Some(Some(rank)) if rank <= 64 => one(dtype, (0..rank).map(|_| Dim::Unknown).collect()),
-        _ => Ok(vec![Type::Unranked(dtype)]),
-    }
+    Ok(vec![extents(args, "shape")?.map_or(Type::Unranked(dtype), |s| Type::tensor(dtype, s))])
 }
 
 fn categorical(args: &OpArgs<'_>) -> Result<Vec<Type>, InferError> {

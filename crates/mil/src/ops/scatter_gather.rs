@@ -2,10 +2,10 @@
 
 use coremill_tensor::{DType, Dim, Shape};
 
-use super::common::{BOOL, FOLD, INT32, NUMBERS, axis, given, int_or, int_spec, one, string_spec, tensor};
+use super::common::{BOOL, FOLD, INT32, NUMBERS, axis, int_or, int_spec, one, string_spec, tensor};
 use crate::Opset::{Ios15, Ios16, Ios17};
 use crate::schema::{Default, Flags, InputSpec, OpSchema, OpVersion};
-use crate::{InferError, OpArgs, OpKind, Type};
+use crate::{InferError, OpArgs, OpKind, TensorType, Type};
 
 use DType::{Fp16, Fp32, Int8, Int16, Int32, UInt8, UInt16};
 
@@ -67,7 +67,7 @@ pub(super) const OPS: &[OpSchema] = &[
             OpVersion::new(Ios17, &[INTO, INDICES, UPDATES, AXIS, MODE, VALIDATE]),
         ],
         flags: Flags::PURE,
-        infer: like_data,
+        infer: scatter,
     },
     OpSchema {
         kind: OpKind::ScatterAlongAxis,
@@ -77,7 +77,7 @@ pub(super) const OPS: &[OpSchema] = &[
             OpVersion::new(Ios17, &[INTO, INDICES, UPDATES, AXIS, MODE, VALIDATE]),
         ],
         flags: FOLD,
-        infer: like_data,
+        infer: scatter_along_axis,
     },
     OpSchema {
         kind: OpKind::ScatterNd,
@@ -87,14 +87,42 @@ pub(super) const OPS: &[OpSchema] = &[
             OpVersion::new(Ios17, &[INTO, INDICES, UPDATES, MODE, VALIDATE]),
         ],
         flags: Flags::PURE,
-        infer: like_data,
+        infer: scatter_nd,
     },
 ];
 
-fn like_data(args: &OpArgs<'_>) -> Result<Vec<Type>, InferError> {
-    tensor(args, "indices")?;
-    tensor(args, "updates")?;
-    given(args, "data").map(|t| vec![Type::Tensor(t)])
+/// `data`, when `updates` are of the shape that they must be.
+fn updated(args: &OpArgs<'_>, wanted: &Shape) -> Result<Vec<Type>, InferError> {
+    let updates = tensor(args, "updates")?;
+    if updates.rank() != wanted.rank() || !updates.shape.compatible(wanted) {
+        let what = format!("are of shape {}; they must be of {wanted}", updates.shape);
+        return Err(InferError::bad("updates", what));
+    }
+    tensor(args, "data").map(|t| vec![Type::Tensor(t.clone())])
+}
+
+fn scatter(args: &OpArgs<'_>) -> Result<Vec<Type>, InferError> {
+    let (data, indices) = (tensor(args, "data")?, tensor(args, "indices")?);
+    let at = axis(&data.shape, int_or(args, "axis", 0)?, "axis")?;
+    let dims = data.shape[..at].iter().chain(indices.shape.iter()).chain(&data.shape[at + 1..]);
+    updated(args, &dims.cloned().collect())
+}
+
+fn scatter_along_axis(args: &OpArgs<'_>) -> Result<Vec<Type>, InferError> {
+    let (data, indices) = (tensor(args, "data")?, tensor(args, "indices")?);
+    let at = axis(&data.shape, int_or(args, "axis", 0)?, "axis")?;
+    let agrees = |(i, (a, b)): (usize, (&Dim, &Dim))| i == at || a.compatible(b);
+    let mut pairs = data.shape.iter().zip(indices.shape.iter()).enumerate();
+    if data.rank() != indices.rank() || !pairs.all(agrees) {
+        let what = format!("`data` is of shape {} and `indices` of {}", data.shape, indices.shape);
+        return Err(InferError::Mismatch(what));
+    }
+    updated(args, &indices.shape)
+}
+
+fn scatter_nd(args: &OpArgs<'_>) -> Result<Vec<Type>, InferError> {
+    let (data, indices) = (tensor(args, "data")?, tensor(args, "indices")?);
+    updated(args, &spelled(data, indices, 0)?)
 }
 
 fn batch_dims(args: &OpArgs<'_>, most: usize) -> Result<usize, InferError> {
@@ -126,6 +154,11 @@ fn gather_along_axis(args: &OpArgs<'_>) -> Result<Vec<Type>, InferError> {
 fn gather_nd(args: &OpArgs<'_>) -> Result<Vec<Type>, InferError> {
     let (x, indices) = (tensor(args, "x")?, tensor(args, "indices")?);
     let batch = batch_dims(args, x.rank().min(indices.rank()))?;
+    one(x.dtype, spelled(x, indices, batch)?)
+}
+
+/// The shape of the slices of `x` at the places that the innermost axis of `indices` spells out.
+fn spelled(x: &TensorType, indices: &TensorType, batch: usize) -> Result<Shape, InferError> {
     let Some((depth, places)) = indices.shape.split_last() else {
         return Err(InferError::bad("indices", "must have an axis that spells places out"));
     };
@@ -133,5 +166,5 @@ fn gather_nd(args: &OpArgs<'_>) -> Result<Vec<Type>, InferError> {
     let depth = depth.ok_or_else(|| InferError::bad("indices", "must have a known innermost extent"))?;
     let rest = x.shape.get(batch.saturating_add(depth)..);
     let rest = rest.ok_or_else(|| InferError::bad("indices", format!("spell out {depth} axes of {}", x.rank())))?;
-    one(x.dtype, places.iter().chain(rest).cloned().collect::<Shape>())
+    Ok(places.iter().chain(rest).cloned().collect())
 }

@@ -4,7 +4,7 @@ use coremill_tensor::{DType, Dim, Shape, SymExpr};
 
 use super::common::{FLOATS, FOLD, INT32, NUMBERS, STRING, axis, bool_or, bool_spec, int_or, int_spec, ints_if, one};
 use super::common::{string_or, string_spec, tensor};
-use super::tensor_transformation::{INDEX_17, MOVED, MOVED_17};
+use super::tensor_transformation::{INDEX_17, MOVED};
 use crate::Opset::{Ios15, Ios16, Ios17};
 use crate::schema::{Default, Domain, Flags, InputSpec, OpSchema, OpVersion};
 use crate::{InferError, OpArgs, OpKind, Type};
@@ -68,7 +68,10 @@ pub(super) const OPS: &[OpSchema] = &[
             ],
         )],
         flags: FOLD,
-        infer: like_x,
+        infer: |a| {
+            axis(&tensor(a, "x")?.shape, int_or(a, "axis", 0)?, "axis")?;
+            like_x(a)
+        },
     },
     OpSchema {
         kind: OpKind::Fill,
@@ -184,7 +187,7 @@ pub(super) const OPS: &[OpSchema] = &[
     OpSchema {
         kind: OpKind::Shape,
         summary: "The extents of a tensor.",
-        versions: &[OpVersion::new(Ios15, &[X]), OpVersion::new(Ios17, &[InputSpec::same("x", 'T', MOVED_17)])],
+        versions: &[OpVersion::new(Ios15, &[X])],
         flags: FOLD,
         infer: |a| {
             let rank = tensor(a, "x")?.rank();
@@ -305,13 +308,19 @@ fn stack(args: &OpArgs<'_>) -> Inferred {
     let at = usize::try_from(at).ok().filter(|&a| a <= first.rank());
     let at = at.ok_or_else(|| InferError::bad("axis", format!("is {wanted}, outside rank {rank}")))?;
     let mut shape = first.shape.clone();
+    for (i, d) in all.iter().flat_map(|t| t.shape.iter().enumerate()).filter(|(_, d)| d.is_known()) {
+        shape.dims_mut()[i] = d.clone();
+    }
     shape.insert(at, Dim::from(all.len()));
     one(first.dtype, shape)
 }
 
 /// Extents given as a constant, or as many unknown ones as the input has elements.
-fn extents(args: &OpArgs<'_>, name: &'static str) -> Result<Option<Shape>, InferError> {
+pub(super) fn extents(args: &OpArgs<'_>, name: &'static str) -> Result<Option<Shape>, InferError> {
     let ty = tensor(args, name)?;
+    if ty.rank() != 1 {
+        return Err(InferError::bad(name, format!("must be of rank 1 and is of shape {}", ty.shape)));
+    }
     if let Some(v) = args.value(name) {
         let v = v.as_i64s().ok_or_else(|| InferError::bad(name, "must be integers"))?;
         let dim =
@@ -373,8 +382,10 @@ fn non_maximum_suppression(args: &OpArgs<'_>) -> Inferred {
 fn one_hot(args: &OpArgs<'_>) -> Inferred {
     let indices = tensor(args, "indices")?;
     tensor(args, "one_hot_vector_size")?;
-    let size = args.value("one_hot_vector_size").and_then(|c| c.as_i64());
-    let size = size.and_then(|n| u64::try_from(n).ok()).map_or(Dim::Unknown, Dim::Known);
+    let size = match args.value("one_hot_vector_size").and_then(|c| c.as_i64()) {
+        Some(n) => u64::try_from(n).map_err(|_| InferError::bad("one_hot_vector_size", format!("is {n}")))?.into(),
+        None => Dim::Unknown,
+    };
     let wanted = int_or(args, "axis", -1)?;
     let rank = indices.rank() as i64 + 1;
     let at = if wanted < 0 { wanted.saturating_add(rank) } else { wanted };
@@ -387,11 +398,22 @@ fn one_hot(args: &OpArgs<'_>) -> Inferred {
 
 fn pad(args: &OpArgs<'_>) -> Inferred {
     let x = tensor(args, "x")?;
+    const MODES: [&str; 3] = ["constant", "reflect", "replicate"];
+    let mode = string_or(args, "mode", "constant")?;
+    if !MODES.contains(&mode) {
+        return Err(InferError::bad("mode", format!("is `{mode}`, not one of {}", MODES.join(", "))));
+    }
+    let [count] = &tensor(args, "pad")?.shape[..] else { return Err(InferError::bad("pad", "must be of rank 1")) };
     let Some(pairs) = args.value("pad") else {
-        tensor(args, "pad")?;
+        if !count.compatible(&Dim::from(2 * x.rank())) {
+            return Err(InferError::bad("pad", format!("is computed and has {count} numbers for rank {}", x.rank())));
+        }
         return one(x.dtype, x.shape.iter().map(|_| Dim::Unknown).collect());
     };
     let pairs = pairs.as_i64s().ok_or_else(|| InferError::bad("pad", "must be integers"))?;
+    if let Some(n) = pairs.iter().find(|n| **n < 0) {
+        return Err(InferError::bad("pad", format!("has {n}; `slice_by_index` crops")));
+    }
     let skipped = x.rank().checked_sub(pairs.len() / 2).filter(|_| pairs.len() % 2 == 0);
     let skipped =
         skipped.ok_or_else(|| InferError::bad("pad", format!("has {} numbers for rank {}", pairs.len(), x.rank())))?;
@@ -417,16 +439,28 @@ fn range_1d(args: &OpArgs<'_>) -> Inferred {
             return Err(InferError::Mismatch(format!("`start` is {} and `{name}` is not", start.dtype)));
         }
     }
+    if ["start", "end", "step"].iter().any(|name| args.ty(name).and_then(Type::rank) != Some(0)) {
+        return Err(InferError::Mismatch("`start`, `end` and `step` must be scalars".to_owned()));
+    }
     let number = |name| args.value(name).and_then(crate::Const::as_f64);
     let count = match (number("start"), number("end"), number("step")) {
         (_, _, Some(0.0)) => return Err(InferError::bad("step", "is 0")),
         (Some(a), Some(b), Some(s)) => {
-            let n = ((b - a) / s).ceil().max(0.0);
+            let n = round_to(start.dtype, round_to(start.dtype, b - a) / s).ceil().max(0.0);
             if n.is_finite() && n < (1u64 << 53) as f64 { Dim::Known(n as u64) } else { Dim::Unknown }
         }
         _ => Dim::Unknown,
     };
     one(start.dtype, vec![count].into())
+}
+
+/// A number as the float type holds it: the count depends on the rounding.
+fn round_to(dtype: DType, v: f64) -> f64 {
+    match dtype {
+        DType::Fp16 => f64::from(half::f16::from_f64(v)),
+        DType::Fp32 => f64::from(v as f32),
+        _ => v,
+    }
 }
 
 fn split(args: &OpArgs<'_>) -> Inferred {

@@ -376,7 +376,11 @@ fn reshape_like(args: &OpArgs<'_>) -> Inferred {
         let range = shape.get(begin..end).ok_or_else(|| InferError::bad("ends", "are outside the rank"))?;
         dims.extend(range.iter().cloned());
     }
-    one(x.dtype, dims.into())
+    let shape = Shape::from(dims);
+    if shape.element_dim().same(&x.shape.element_dim()) == Some(false) {
+        return Err(InferError::Mismatch(format!("{} has another number of elements than {shape}", x.shape)));
+    }
+    one(x.dtype, shape)
 }
 
 fn slice_by_index(args: &OpArgs<'_>) -> Inferred {
@@ -430,14 +434,27 @@ fn sliced(extent: &Dim, from: Option<i64>, to: Option<i64>, step: i64) -> Result
     if step == 0 {
         return Err(InferError::bad("stride", "is 0"));
     }
+    // What has no elements or one has them whatever the extent.
+    match (from, to) {
+        (Some(a), Some(b)) if (a < 0) == (b < 0) && (a < 0) == (step < 0) => {
+            let span = if step > 0 { b.saturating_sub(a) } else { a.saturating_sub(b) };
+            let span = u64::try_from(span).map_err(|_| {
+                InferError::bad("end", format!("is {b}, which a step of {step} does not reach from {a}"))
+            })?;
+            let count = span.div_ceil(step.unsigned_abs());
+            if count <= 1 {
+                return Ok(Dim::Known(count));
+            }
+        }
+        (Some(0), None) if step < 0 => return Ok(Dim::Known(1)),
+        (Some(-1), None) if step > 0 => return Ok(Dim::Known(1)),
+        _ => {}
+    }
     let Some(n) = extent.known().and_then(|n| i64::try_from(n).ok()) else {
         return Ok(match (from, to, step) {
-            (None | Some(0), None, 1) => extent.clone(),
+            (None, None, -1) | (None | Some(0), None, 1) => extent.clone(),
             (None | Some(0), Some(to), 1) if to < 0 => shifted(extent, to),
             (Some(from), None, 1) if from > 0 => shifted(extent, -from),
-            (Some(a), Some(b), step) if (a < 0) == (b < 0) && step > 0 && b >= a && a < 0 => {
-                Dim::Known((b - a).unsigned_abs().div_ceil(step.unsigned_abs()))
-            }
             _ => Dim::Unknown,
         });
     };
@@ -519,6 +536,9 @@ fn batch_to_space(args: &OpArgs<'_>) -> Inferred {
     let [n, c, h, w] = &x.shape[..] else { return Err(InferError::bad("x", "must be of rank 4")) };
     if b0 == 0 || b1 == 0 {
         return Err(InferError::bad("block_shape", "must be positive"));
+    }
+    if n.known().is_some_and(|n| n % (b0 * b1) != 0) {
+        return Err(InferError::bad("x", format!("has a batch of {n}, which {} does not divide", b0 * b1)));
     }
     let cropped = |d: &Dim, block: u64, crop: u64| match times(d, block) {
         Dim::Known(n) => {
