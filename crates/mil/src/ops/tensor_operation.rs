@@ -439,9 +439,6 @@ fn range_1d(args: &OpArgs<'_>) -> Inferred {
             return Err(InferError::Mismatch(format!("`start` is {} and `{name}` is not", start.dtype)));
         }
     }
-    if ["start", "end", "step"].iter().any(|name| args.ty(name).and_then(Type::rank) != Some(0)) {
-        return Err(InferError::Mismatch("`start`, `end` and `step` must be scalars".to_owned()));
-    }
     let number = |name| args.value(name).and_then(crate::Const::as_f64);
     let count = match (number("start"), number("end"), number("step")) {
         (_, _, Some(0.0)) => return Err(InferError::bad("step", "is 0")),
