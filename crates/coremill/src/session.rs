@@ -60,7 +60,7 @@ impl<'a> Session<'a> {
             manager = manager.instrument(&mut **instrument);
         }
         if self.verify_each {
-            manager = manager.verify_each(&verify::problems);
+            manager = manager.verify_each(&verify::between_passes);
         }
         manager.run(pipeline, program).map_err(|error| with_advice(pipeline, error))
     }

@@ -1,42 +1,33 @@
 //! Is a program valid MIL? One place that says so for the whole library.
 
-use coremill_mil::{OpKind, Program, infer_op};
+use coremill_mil::Program;
+use coremill_mil::text::PrintOptions;
+use coremill_mil::verify::{Diagnostic, Stage, annotate, verify, verify_at};
 
 /// How many problems of a program are told.
 const SHOWN: usize = 20;
 
-/// What is wrong with a program, one sentence each; empty when nothing is.
-///
-/// Checked is that every op is in the table, takes the arguments it has, and gives the types that are declared.
+/// What keeps a program from being written, one sentence each, and at the end the ops concerned as MIL text with
+/// their neighbours; empty when nothing is wrong.
 pub fn problems(program: &Program) -> Vec<String> {
-    let mut found = Vec::new();
-    for (name, f) in &program.functions {
-        for op in f.all_ops() {
-            let o = f.op(op);
-            let at = || {
-                let called = o.outputs().first().map(|&v| format!(" `{}`", f.value(v).name));
-                format!("{name}: {}{}", o.type_name(), called.unwrap_or_default())
-            };
-            if o.kind == OpKind::Unknown {
-                found.push(format!("{} is no op that the table has", at()));
-                continue;
-            }
-            match infer_op(f, op) {
-                Err(e) => found.push(format!("{}: {e}", at())),
-                Ok(types) => {
-                    for (ty, &v) in types.iter().zip(o.outputs()) {
-                        if !ty.compatible(f.ty(v)) {
-                            found.push(format!("{} gives {ty}, but is declared as {}", at(), f.ty(v)));
-                        }
-                    }
-                }
-            }
-        }
+    let found = verify(program);
+    let mut told = sentences(&found);
+    if let Some(shown) = found.get(..found.len().min(SHOWN)).filter(|f| !f.is_empty()) {
+        let options = PrintOptions { context: Some(2), ..PrintOptions::brief() };
+        told.push(annotate(program, shown, &options));
     }
-    let more = found.len().saturating_sub(SHOWN);
-    if more > 0 {
-        found.truncate(SHOWN);
-        found.push(format!("and {more} more"));
+    told
+}
+
+/// What is wrong with a program between passes, where dialects and names that a later pass puts right are in order.
+pub(crate) fn between_passes(program: &Program) -> Vec<String> {
+    sentences(&verify_at(program, Stage::Passes))
+}
+
+fn sentences(found: &[Diagnostic]) -> Vec<String> {
+    let mut told: Vec<String> = found.iter().take(SHOWN).map(ToString::to_string).collect();
+    if found.len() > SHOWN {
+        told.push(format!("and {} more", found.len() - SHOWN));
     }
-    found
+    told
 }

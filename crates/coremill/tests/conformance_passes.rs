@@ -60,7 +60,7 @@ fn repository() -> PathBuf {
 fn whole_corpus() -> Option<Corpus> {
     let shared = std::env::var_os("COREMILL_SHARED").map_or_else(|| repository().join("../shared"), PathBuf::from);
     let file = File::open(shared.join("conformance/passes.tar.zst")).ok()?;
-    let mut archive = tar::Archive::new(zstd::Decoder::new(file).expect("a zstd file"));
+    let mut archive = tar::Archive::new(ruzstd::decoding::StreamingDecoder::new(file).expect("a zstd file"));
     let mut corpus = Corpus::new();
     for entry in archive.entries().expect("a tar file") {
         let mut entry = entry.expect("a tar entry");
