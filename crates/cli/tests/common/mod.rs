@@ -61,13 +61,13 @@ pub(crate) fn package() -> String {
     at("crates/mlpackage/tests/data/kv_cache.mlpackage")
 }
 
-/// A program before and after a pass.
+/// A program before and after a pass that changes it.
 pub(crate) fn case(pass: &str) -> (String, String) {
-    let dir = repository().join("conformance/cases").join(pass.replace("::", "__"));
-    let mut cases: Vec<_> = std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().path()).collect();
-    cases.sort();
-    let case = cases.first().unwrap();
-    (case.join("before.mlmodel").display().to_string(), case.join("after.mlmodel").display().to_string())
+    let index = std::fs::read_to_string(at("conformance/cases/index.jsonl")).unwrap();
+    let rows = index.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap());
+    let row = rows.into_iter().find(|r| r["pass"] == pass && r["changed"] == true).unwrap();
+    let file = |which: &str| at(&format!("conformance/cases/{}/{which}.mlmodel", row["case"].as_str().unwrap()));
+    (file("before"), file("after"))
 }
 
 /// A folder for outputs.
