@@ -5,6 +5,8 @@
 //! extent of a `reshape` or `fill` is. It follows a fixed number of ops back, so it costs the same wherever it is
 //! asked, and it never guesses: what it cannot follow is not known.
 
+use std::cell::Cell;
+
 use coremill_tensor::Dim;
 
 use crate::{Const, Function, OpId, OpKind, ValueId};
@@ -12,29 +14,33 @@ use crate::{Const, Function, OpId, OpKind, ValueId};
 /// Ops followed back; shapes are put together within a few.
 const MAX_DEPTH: usize = 12;
 
+/// Values looked at for one answer: a program may use one value any number of times, and so on upwards.
+const MAX_VALUES: usize = 256;
+
 /// Elements of a list of extents worth following.
 const MAX_ELEMENTS: usize = 64;
 
 /// The elements of an integer tensor of rank 0 or 1 as extents, where they follow from constants and extents.
 /// A negative number is no extent, and not known.
 pub fn extents_of(f: &Function, v: ValueId) -> Option<Vec<Dim>> {
-    follow(f, v, MAX_DEPTH)
+    follow(f, v, MAX_DEPTH, &Cell::new(MAX_VALUES))
 }
 
-fn follow(f: &Function, v: ValueId, depth: usize) -> Option<Vec<Dim>> {
+fn follow(f: &Function, v: ValueId, depth: usize, fuel: &Cell<usize>) -> Option<Vec<Dim>> {
+    fuel.set(fuel.get().checked_sub(1)?);
     let ty = f.ty(v).as_tensor()?;
     if ty.rank() > 1 || !ty.dtype.is_int() || depth == 0 {
         return None;
     }
     let op = f.producer(v)?;
-    let input = |name: &str| follow(f, f.op(op).arg(name)?, depth - 1);
+    let input = |name: &str| follow(f, f.op(op).arg(name)?, depth - 1, fuel);
     let found = match f.op(op).kind {
         OpKind::Const => known(f.op(op).const_value()?),
         OpKind::Shape => Some(f.ty(f.op(op).arg("x")?).shape()?.to_vec()),
         OpKind::Cast | OpKind::Identity | OpKind::ExpandDims | OpKind::Squeeze => input("x"),
         OpKind::Reshape => input("x").filter(|_| ty.shape.elements().is_some()),
         OpKind::Concat if f.const_arg(op, "interleave").and_then(Const::as_bool) != Some(true) => {
-            let parts = f.op(op).args("values").map(|part| follow(f, part, depth - 1));
+            let parts = f.op(op).args("values").map(|part| follow(f, part, depth - 1, fuel));
             Some(parts.collect::<Option<Vec<_>>>()?.concat())
         }
         OpKind::Gather => gathered(f, op, &input("x")?),

@@ -351,3 +351,20 @@ fn deep_nesting_is_walked() {
     }
     assert_eq!(found(&f), []);
 }
+
+/// A value used many times by the next, and that by the next again: what is followed back is bounded.
+#[test]
+fn lists_joined_with_themselves_are_not_unfolded() {
+    let (mut f, x) = function(Opset::Ios15);
+    let axis = constant(&mut f, "axis", Const::int32(0));
+    let interleave = constant(&mut f, "interleave", Const::bool(false));
+    let mut v = constant(&mut f, "none", Const::int32s(&[]));
+    for _ in 0..10 {
+        let new = NewOp::new(OpKind::Concat).input_list("values", &[v; 100]).input("axis", axis);
+        let op = insert(&mut f, new.input("interleave", interleave).output("c", Type::known(DType::Int32, &[0])));
+        v = f.op(op).output();
+    }
+    let op = last(&mut f, NewOp::new(OpKind::Reshape).input("x", x).input("shape", v).output("y", fp32(&[])));
+    assert_eq!(found(&f).len(), 0);
+    assert!(f.is_live(op));
+}
