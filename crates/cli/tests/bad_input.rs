@@ -194,3 +194,38 @@ fn outputs_do_not_replace_what_is_none_of_ours() {
     coremill(["lower", &crepe(), "-o", &out.path("missing/a.pte"), "--pass-pipeline", "empty"]).failed(1);
     assert_eq!(out.names(), ["a.mlpackage"]);
 }
+
+#[test]
+fn a_pickled_weight_is_refused_by_name() {
+    let out = Out::new();
+    let mut all = entries(&std::fs::read(crepe()).unwrap());
+    let (_, config) = all.iter_mut().find(|(n, _)| n.ends_with("model_weights_config.json")).unwrap();
+    let text = String::from_utf8(config.clone()).unwrap();
+    assert!(text.contains("\"use_pickle\": false"), "{text}");
+    *config = text.replacen("\"use_pickle\": false", "\"use_pickle\": true", 1).into_bytes();
+    has(&refused(&out, &out.write("a.pt2", &zipped(&all, CompressionMethod::Stored))), &["pickle"]);
+}
+
+#[test]
+fn sizes_that_overflow_or_are_larger_than_the_file() {
+    let out = Out::new();
+    for size in ["9223372036854775807", "4611686018427387904"] {
+        let bytes = with_model_json("{\"as_int\": 1024}", &format!("{{\"as_int\": {size}}}"));
+        refused(&out, &out.write("a.pt2", &bytes));
+    }
+    // A record of the weight file that claims two gigabytes.
+    coremill(["lower", &crepe(), "-o", &out.path("a.mlpackage"), "--pass-pipeline", "empty"]).ok();
+    let package = out.path("a.mlpackage");
+    let weights = format!("{package}/Data/com.apple.CoreML/weights/weight.bin");
+    let mut bytes = std::fs::read(&weights).unwrap();
+    assert_eq!(bytes[64..68], 0xDEAD_BEEFu32.to_le_bytes());
+    bytes[72..80].copy_from_slice(&(2u64 << 30).to_le_bytes());
+    std::fs::write(&weights, bytes).unwrap();
+    has(&refused(&out, &package), &["byte"]);
+    // A segment of a .pte that claims two gigabytes.
+    let mut pte = std::fs::read(peer_pte()).unwrap();
+    let header = pte.windows(4).position(|w| w == b"eh00").unwrap();
+    // Magic, length, program size, segment base offset, segment data size.
+    pte[header + 24..header + 32].copy_from_slice(&(2u64 << 30).to_le_bytes());
+    has(&refused(&out, &out.write("a.pte", &pte)), &["byte"]);
+}
