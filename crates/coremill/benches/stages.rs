@@ -48,7 +48,9 @@ fn seed() -> Pipeline {
 
 fn run(bencher: Bencher<'_, '_>, model: &str, before: &[Pipeline], measured: &Pipeline) {
     let mut program = lowered(model);
-    before.iter().for_each(|p| drop(PassManager::new().run(p, &mut program).expect("it runs")));
+    for p in &before {
+        PassManager::new().run(p, &mut program).expect("it runs");
+    }
     bencher.with_inputs(|| program.clone()).bench_values(|mut program| {
         PassManager::new().run(measured, &mut program).expect("it runs");
         program

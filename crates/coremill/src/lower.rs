@@ -7,6 +7,7 @@ use coremill_executorch::pte::PteFile;
 use coremill_mil::{Opset, Program, refine};
 use coremill_mlpackage::{Content, Model, write_file};
 use coremill_passes::{Pipeline, backend_for, frontend_for};
+use coremill_tensor::DType;
 
 use crate::choose::{fit_precision, pipeline_of};
 use crate::delegates::core_ml_delegates;
@@ -46,6 +47,8 @@ pub(crate) struct Plan {
     pub(crate) specs: CompileSpecs,
     pub(crate) options: CoreMlOptions,
     pub(crate) pipeline: Pipeline,
+    /// What is to be said about the precision that comes out, of a program that computes in single precision now.
+    precision: Option<Note>,
 }
 
 impl Plan {
@@ -86,10 +89,8 @@ impl Plan {
         }
         // Before anything is spent on a program: can the pipeline run at all?
         resolve(&pipeline)?;
-        if let Some(note) = fit_precision(&mut pipeline, &options) {
-            session.note(note);
-        }
-        Ok(Plan { specs, options, pipeline })
+        let precision = fit_precision(&mut pipeline, &options);
+        Ok(Plan { specs, options, pipeline, precision })
     }
 
     /// The opset that the deployment target asks for; `None` when none is given.
@@ -136,6 +137,7 @@ impl Session<'_> {
             ));
         }
         let opset = plan.opset(&file)?;
+        plan.precision.iter().for_each(|note| self.note(note.clone()));
         let exported::Source { mut program, method, source, describe, opset: chosen } = exported::lower(path, opset)?;
         if opset.is_none() {
             self.note(Note::ChosenOpset(chosen));
@@ -168,6 +170,9 @@ impl Session<'_> {
             ));
         }
         self.tell_unknown_ops(&model.program);
+        if !computes_in_half(&model.program) {
+            plan.precision.iter().for_each(|note| self.note(note.clone()));
+        }
         refine(&mut model.program);
         self.through(&plan.pipeline, &mut model.program, label)
     }
@@ -189,6 +194,14 @@ impl Session<'_> {
         let only = if models.len() == 1 { models.pop().map(Box::new) } else { None };
         Ok(Output::Program { pte: Box::new(pte), only })
     }
+}
+
+/// Does any op give half precision?
+fn computes_in_half(program: &Program) -> bool {
+    program.functions.values().any(|f| {
+        let mut results = f.all_ops().into_iter().flat_map(|op| f.op(op).outputs().to_vec());
+        results.any(|v| f.ty(v).dtype() == Some(DType::Fp16))
+    })
 }
 
 impl Lowered {
