@@ -48,7 +48,7 @@ fn seed() -> Pipeline {
 
 fn run(bencher: Bencher<'_, '_>, model: &str, before: &[Pipeline], measured: &Pipeline) {
     let mut program = lowered(model);
-    for p in &before {
+    for p in before {
         PassManager::new().run(p, &mut program).expect("it runs");
     }
     bencher.with_inputs(|| program.clone()).bench_values(|mut program| {
