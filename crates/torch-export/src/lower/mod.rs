@@ -54,8 +54,8 @@ pub struct LowerOptions {
 pub fn lower(program: &ExportedProgram, options: LowerOptions) -> Result<Program, LowerError> {
     let mut program = program.clone();
     program.functionalize().map_err(|e| LowerError::Functionalize(Box::new(e)))?;
-    check_targets(&program.graph)?;
     check_state(&program)?;
+    check_targets(&program.graph)?;
     let mut f = Function::new(options.opset);
     let body = f.body();
     let mut env = Env::new(program.graph.values.len());
