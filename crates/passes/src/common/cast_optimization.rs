@@ -1,9 +1,11 @@
 //! `common::cast_optimization`: casts that change nothing go, and two casts in a row become one.
 //!
-//! `cast(x)` to the dtype that `x` has is `x`. `cast(cast(x, b), c)` is `cast(x, c)` where the dtype of `x` fits
-//! into `b` without loss: then the first cast changes no value. Every other pair stays, whatever the ranges look
-//! like, since a value that `b` rounds, truncates or clips is another value. The first cast stays for its other
-//! users and dies with dead code otherwise.
+//! `cast(x)` to the dtype that `x` has is `x`. `cast(cast(x, b), c)` is `cast(x, c)` where the first cast takes
+//! nothing away that the second would have kept: the dtype of `x` fits into `b` without loss, or `b` and `c` are
+//! integers and `c` is the narrower, or `b` is a float that holds every integer of `c` and `x` is an integer. Every
+//! other pair stays, since a value that `b` rounds, truncates or clips is another value; so does a pair that only
+//! widens what a reader would take for the range of the result. The first cast stays for its other users and dies with
+//! dead code otherwise.
 
 use coremill_mil::{Const, Function, OpId, OpKind, Program, ValueId};
 use coremill_tensor::DType;
@@ -36,30 +38,37 @@ impl Rewrite for CastOptimization {
 
     fn find(&self, f: &Function, op: OpId) -> Option<Patch> {
         let x = f.op(op).arg("x")?;
-        let to = f.const_arg(op, "dtype").and_then(Const::as_str)?;
-        let out_dtype = f.ty(f.op(op).output()).dtype()?;
-        if f.ty(x).dtype() == Some(out_dtype) {
-            let mut patch = Patch::before(f, op, "cast_to_same_dtype");
-            let kept = public(f, &mut patch, x, op);
-            patch.replace_op(f, op, kept);
-            return Some(patch);
+        let out = f.ty(f.op(op).output()).dtype()?;
+        let between = f.ty(x).dtype()?;
+        // The pair first: a cast that is redundant behind another one is the other one's business.
+        if let Some(first) = f.producer_of(x, OpKind::Cast) {
+            let source = f.op(first).arg("x")?;
+            let from = f.ty(source).dtype()?;
+            if from != between && may_merge(from, between, out) {
+                return merge(f, op, source, from == out);
+            }
         }
-        let first = f.producer_of(x, OpKind::Cast)?;
-        let source = f.op(first).arg("x")?;
-        let from = f.ty(source).dtype()?;
-        if !fits(from, f.ty(x).dtype()?) {
+        if between != out {
             return None;
         }
-        let mut patch = Patch::before(f, op, "cast_of_cast");
-        let merged = if from == out_dtype {
-            public(f, &mut patch, source, op)
-        } else {
-            let name = format!("{}_to_{to}", f.value(source).name);
-            patch.make(NewPatchOp::new(OpKind::Cast, name).input("x", source).same(f, op, "dtype"))
-        };
-        patch.replace_op(f, op, merged);
+        let mut patch = Patch::before(f, op, "cast_to_same_dtype");
+        let kept = public(f, &mut patch, x, op);
+        patch.replace_op(f, op, kept);
         Some(patch)
     }
+}
+
+fn merge(f: &Function, op: OpId, source: ValueId, gives_back: bool) -> Option<Patch> {
+    let to = f.const_arg(op, "dtype").and_then(Const::as_str)?;
+    let mut patch = Patch::before(f, op, "cast_of_cast");
+    let merged = if gives_back {
+        public(f, &mut patch, source, op)
+    } else {
+        let name = format!("{}_to_{to}", f.value(source).name);
+        patch.make(NewPatchOp::new(OpKind::Cast, name).input("x", source).same(f, op, "dtype"))
+    };
+    patch.replace_op(f, op, merged);
+    Some(patch)
 }
 
 /// `v`, or a copy of it where an input of the function would otherwise become an output under another name.
@@ -69,6 +78,44 @@ fn public(f: &Function, patch: &mut Patch, v: ValueId, op: OpId) -> PatchValue {
         patch.make(NewPatchOp::new(OpKind::Identity, f.value(out).name.clone()).input("x", v))
     } else {
         v.into()
+    }
+}
+
+/// May `from -> between -> to` become `from -> to`?
+fn may_merge(from: DType, between: DType, to: DType) -> bool {
+    keeps_range(from, between, to) && keeps_values(from, between, to)
+}
+
+/// Does no value change? Values that `to` cannot hold are clipped to its ends either way.
+fn keeps_values(from: DType, between: DType, to: DType) -> bool {
+    let narrows = between.is_int() && to.is_int() && fits(to, between);
+    let carries = from.is_int() && !between.is_int() && to.is_int() && fits(to, between);
+    between == to || fits(from, between) || narrows || carries
+}
+
+/// Is the range that the chain lets through, and its finest step, that of the direct cast?
+fn keeps_range(from: DType, between: DType, to: DType) -> bool {
+    let meet = |a: (f64, f64), b: (f64, f64)| (a.0.max(b.0), a.1.min(b.1));
+    let direct = meet(range(from), range(to));
+    meet(direct, range(between)) == direct && step(between) <= step(from).max(step(to))
+}
+
+fn range(d: DType) -> (f64, f64) {
+    match (d.int_range(), d) {
+        (Some((low, high)), _) => (low as f64, high as f64),
+        (None, DType::Fp16) => (-65504.0, 65504.0),
+        (None, DType::Fp32) => (f64::from(f32::MIN), f64::from(f32::MAX)),
+        _ => (f64::MIN, f64::MAX),
+    }
+}
+
+/// Decimal digits that a type keeps, as the step between two numbers around one.
+fn step(d: DType) -> f64 {
+    match d {
+        DType::Fp16 => 1e-3,
+        DType::Fp32 => 1e-6,
+        DType::Fp64 => 1e-15,
+        _ => 1.0,
     }
 }
 
