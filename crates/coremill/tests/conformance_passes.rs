@@ -17,7 +17,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 /// The passes that are held to every case.
-const HELD: [&str; 9] = [
+const HELD: [&str; 10] = [
+    "common::cast_optimization",
     "common::const_elimination",
     "common::const_deduplication",
     "common::remove_symbolic_reshape",

@@ -2,6 +2,8 @@
 //! then the pass runs again and must change nothing more. Where the evaluator can run the program, it must compute
 //! the same numbers after the pass as before.
 
+#![allow(clippy::print_stdout, reason = "a test says what it has covered")]
+
 mod common;
 
 use common::{outputs_on_seeded_inputs, same};

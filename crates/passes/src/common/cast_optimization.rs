@@ -1,11 +1,10 @@
 //! `common::cast_optimization`: casts that change nothing go, and two casts in a row become one.
 //!
-//! `cast(x)` to the dtype that `x` has is `x`. `cast(cast(x, b), c)` is `cast(x, c)` where the first cast takes
-//! nothing away that the second would have kept: the dtype of `x` fits into `b` without loss, or `b` and `c` are
-//! integers and `c` is the narrower, or `b` is a float that holds every integer of `c` and `x` is an integer. Every
-//! other pair stays, since a value that `b` rounds, truncates or clips is another value; so does a pair that only
-//! widens what a reader would take for the range of the result. The first cast stays for its other users and dies with
-//! dead code otherwise.
+//! `cast(x)` to the dtype that `x` has is `x`. `cast(cast(x, b), c)` is `cast(x, c)` where the first cast takes nothing
+//! away that the second would have kept: the dtype of `x` fits into `b` without loss, or all are integers and `b` holds
+//! what `c` can hold of `x`, or an integer goes through a float that is exact wherever `c` can tell. Every other pair
+//! stays, since a value that `b` rounds, truncates or clips is another value; so does a pair whose merging would widen
+//! the range of the result. The first cast stays for its other users and dies with dead code otherwise.
 
 use coremill_mil::{Const, Function, OpId, OpKind, Program, ValueId};
 use coremill_tensor::DType;
@@ -88,14 +87,29 @@ fn may_merge(from: DType, between: DType, to: DType) -> bool {
 
 /// Does no value change? Values that `to` cannot hold are clipped to its ends either way.
 fn keeps_values(from: DType, between: DType, to: DType) -> bool {
-    let narrows = between.is_int() && to.is_int() && fits(to, between);
-    let carries = from.is_int() && !between.is_int() && to.is_int() && fits(to, between);
+    // Integers through an integer: those that `to` can hold at all pass through unharmed.
+    let narrows = between.is_int() && to.is_int() && within(meet(range(from), range(to)), range(between));
+    // Integers through a float: rounding keeps order and zero, and is exact where `to` can tell the difference.
+    let carries = from.is_int()
+        && between.is_float()
+        && match to {
+            DType::Bool => true,
+            DType::Fp16 => between == DType::Fp32,
+            _ => to.is_int() && fits(to, between),
+        };
     between == to || fits(from, between) || narrows || carries
+}
+
+fn meet(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
+    (a.0.max(b.0), a.1.min(b.1))
+}
+
+fn within(a: (f64, f64), b: (f64, f64)) -> bool {
+    a.0 >= b.0 && a.1 <= b.1
 }
 
 /// Is the range that the chain lets through, and its finest step, that of the direct cast?
 fn keeps_range(from: DType, between: DType, to: DType) -> bool {
-    let meet = |a: (f64, f64), b: (f64, f64)| (a.0.max(b.0), a.1.min(b.1));
     let direct = meet(range(from), range(to));
     meet(direct, range(between)) == direct && step(between) <= step(from).max(step(to))
 }

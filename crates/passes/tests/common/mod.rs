@@ -8,7 +8,7 @@ use coremill_tensor::{DType, Data, f16};
 
 /// The outputs of a function on seeded inputs; `None` where an op has no kernel, a type is not known, or there is
 /// control flow.
-pub fn outputs_on_seeded_inputs(f: &Function) -> Option<Vec<Const>> {
+pub(crate) fn outputs_on_seeded_inputs(f: &Function) -> Option<Vec<Const>> {
     let mut values: HashMap<ValueId, Const> = HashMap::new();
     for (i, &v) in f.inputs().iter().enumerate() {
         values.insert(v, seeded(f.ty(v).as_tensor()?, i as u64 + 1)?);
@@ -53,7 +53,7 @@ fn seeded(t: &TensorType, seed: u64) -> Option<Const> {
 }
 
 /// The same numbers, up to the rounding of the element type.
-pub fn same(a: &Const, b: &Const) -> bool {
+pub(crate) fn same(a: &Const, b: &Const) -> bool {
     let (Some(a), Some(b)) = (a.as_data(), b.as_data()) else { return a == b };
     let (Some(x), Some(y)) = (a.to_f64s(), b.to_f64s()) else { return a == b };
     let tolerance = if a.dtype() == DType::Fp16 { 4e-3 } else { 1e-5 };
