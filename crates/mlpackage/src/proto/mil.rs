@@ -144,7 +144,7 @@ pub enum TypeKind {
 /// Element type and shape.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct TensorType {
-    /// Code of the element type, see [`crate::proto_dtype`].
+    /// Code of the element type, see [`crate::from_proto_code`].
     #[prost(int32, tag = "1")]
     pub data_type: i32,
     /// Number of dimensions; -1 where it is not known.
@@ -295,7 +295,7 @@ pub struct BlobFileValue {
 /// Elements of a tensor in row-major order.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct TensorValue {
-    /// Which field holds them follows from the element type, see [`crate::read`].
+    /// Which field holds them follows from the element type, see `read`.
     #[prost(oneof = "Elements", tags = "1, 2, 3, 4, 5, 6, 7")]
     pub value: Option<Elements>,
 }
