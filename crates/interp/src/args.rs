@@ -8,7 +8,32 @@ use crate::EvalError;
 /// The arguments of a kernel, with accessors that say what is missing.
 pub(crate) struct Args<'o, 'a>(pub(crate) &'o OpArgs<'a>);
 
+/// The most elements of a result that has more than all the arguments together: 32 Mi.
+const MAX_GROWN: usize = 1 << 25;
+
 impl<'a> Args<'_, 'a> {
+    /// Refuses a huge result that is made of little, before anything is allocated for it.
+    pub(crate) fn check_growth(&self) -> Result<(), EvalError> {
+        // What is computed at run time makes no result at all, and needs no look at its type.
+        if self.0.inputs.iter().flat_map(|(_, a)| a).any(|a| a.value.is_none()) {
+            return Ok(());
+        }
+        let Ok(shape) = self.result_shape() else { return Ok(()) };
+        let made = shape.iter().fold(1usize, |n, &d| n.saturating_mul(d));
+        if made <= MAX_GROWN {
+            return Ok(());
+        }
+        let given = self
+            .0
+            .inputs
+            .iter()
+            .flat_map(|(_, a)| a)
+            .filter_map(|a| a.value?.as_data())
+            .map(Data::len)
+            .fold(0, usize::saturating_add);
+        if made <= given { Ok(()) } else { Err(EvalError::bad(format!("{made} elements are too many"))) }
+    }
+
     /// The value of a required argument.
     pub(crate) fn value(&self, name: &'static str) -> Result<&'a Const, EvalError> {
         if !self.0.is_given(name) {

@@ -24,10 +24,13 @@ use coremill_mil::{Const, Function, OpArgs, OpId, OpKind};
 ///
 /// # Errors
 /// [`EvalError::NotConstant`] when an argument that the op needs the value of is computed at run time,
-/// [`EvalError::Unsupported`] for an op or dtype without a kernel, the others when the arguments are wrong.
+/// [`EvalError::Unsupported`] for an op or dtype without a kernel, the others when the arguments are wrong or the
+/// result would be huge and larger than all of them (a product of a long column and a long row).
 pub fn evaluate(args: &OpArgs<'_>) -> Result<Vec<Const>, EvalError> {
     let kernel = ops::kernel(args.kind).ok_or_else(|| EvalError::Unsupported(format!("`{}`", args.kind)))?;
-    kernel(&args::Args(args))
+    let args = args::Args(args);
+    args.check_growth()?;
+    kernel(&args)
 }
 
 /// Computes the results of an op of a function.

@@ -12,13 +12,19 @@ use bytes::Bytes;
 /// lives; every reader of weights takes that risk, since copying gigabytes is the alternative.
 ///
 /// # Errors
-/// Whatever opening or mapping the file reports; a directory is an error.
+/// Whatever opening or mapping the file reports. A folder, a pipe and a device are errors: these have no bytes to map,
+/// and opening a pipe would wait for whoever writes to it.
 pub fn map_file(path: &Path) -> io::Result<Bytes> {
-    let file = File::open(path)?;
-    let meta = file.metadata()?;
-    if meta.is_dir() {
+    let kind = std::fs::metadata(path)?;
+    if kind.is_dir() {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a directory"));
     }
+    if !kind.is_file() {
+        let what = "is a pipe or a device, and only regular files can be mapped; write it to a file first";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+    }
+    let file = File::open(path)?;
+    let meta = file.metadata()?;
     if meta.len() == 0 {
         return Ok(Bytes::new());
     }
@@ -41,5 +47,22 @@ mod tests {
         std::fs::write(&p, b"").unwrap();
         assert!(map_file(&p).unwrap().is_empty());
         assert!(map_file(dir.path()).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn refuses_what_has_no_bytes_to_map() {
+        let dir = tempfile::tempdir().unwrap();
+        let socket = dir.path().join("s");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        for path in [socket.as_path(), Path::new("/dev/zero")] {
+            let error = map_file(path).unwrap_err();
+            assert!(error.to_string().contains("regular files"), "{error}");
+        }
+        // Without a writer, opening a pipe would wait for ever.
+        let pipe = dir.path().join("p");
+        if std::process::Command::new("mkfifo").arg(&pipe).status().is_ok_and(|s| s.success()) {
+            assert!(map_file(&pipe).is_err());
+        }
     }
 }
