@@ -12,6 +12,7 @@ mod common;
 mod instrument;
 mod known;
 mod manager;
+mod matching;
 mod mil_backend;
 mod nn_backend;
 mod options;

@@ -17,6 +17,7 @@ use coremill_passes::{PassInfo, PassManager, Pipeline, all_passes};
 fn checks_of(id: &str) -> Checks {
     match id {
         "common::dead_code_elimination" | "common::const_deduplication" => Checks::from_names(["consts"]).unwrap(),
+        "common::topological_reorder" => Checks::from_names(["order"]).unwrap(),
         _ => Checks::default(),
     }
 }
