@@ -14,6 +14,7 @@ mod known;
 mod manager;
 mod matching;
 mod mil_backend;
+mod narrow;
 mod nn_backend;
 mod options;
 mod pass;
@@ -21,8 +22,10 @@ mod patch;
 mod peer_passes;
 mod pipeline;
 mod presets;
+mod range;
 mod registry;
 mod rewrite;
+mod selection;
 
 pub use instrument::{Instrument, StepInfo, StepOutcome};
 pub use manager::{PassManager, PipelineError, RunSummary};

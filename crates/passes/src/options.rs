@@ -25,7 +25,9 @@ pub enum OptionKind {
     Bool,
     /// A text.
     Text,
-    /// A list of texts; one text is a list of one.
+    /// One of these texts.
+    OneOf(&'static [&'static str]),
+    /// A list of texts; one text is a list of its parts between commas.
     Texts,
     /// An object, checked by the pass.
     Object,
@@ -56,7 +58,7 @@ pub enum OptionError {
         /// The option.
         name: String,
         /// What it takes.
-        wants: &'static str,
+        wants: String,
         /// The value given.
         value: String,
     },
@@ -68,15 +70,17 @@ fn known_options(known: &[&str]) -> String {
 
 impl OptionKind {
     /// What the option takes, for messages.
-    pub fn wants(self) -> &'static str {
-        match self {
+    pub fn wants(self) -> String {
+        let wants = match self {
             OptionKind::Number => "a number of at least zero",
             OptionKind::Count => "a whole number of at least zero",
             OptionKind::Bool => "`true` or `false`",
             OptionKind::Text => "a text",
+            OptionKind::OneOf(texts) => return format!("one of `{}`", texts.join("`, `")),
             OptionKind::Texts => "a list of texts",
             OptionKind::Object => "an object",
-        }
+        };
+        wants.to_owned()
     }
 
     /// The value in its canonical form, or `None` when it is not what the option takes.
@@ -97,8 +101,9 @@ impl OptionKind {
                 _ => None,
             },
             OptionKind::Text => value.is_string().then(|| value.clone()),
+            OptionKind::OneOf(texts) => value.as_str().filter(|s| texts.contains(s)).map(Value::from),
             OptionKind::Texts => match value {
-                Value::String(s) => Some(Value::from(vec![s.clone()])),
+                Value::String(s) => Some(s.split(',').map(str::trim).filter(|s| !s.is_empty()).collect()),
                 Value::Array(a) if a.iter().all(Value::is_string) => Some(value.clone()),
                 _ => None,
             },
@@ -158,6 +163,11 @@ impl Options {
     /// A boolean.
     pub fn bool(&self, name: &str) -> Option<bool> {
         self.get(name)?.as_bool()
+    }
+
+    /// A text.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.get(name)?.as_str()
     }
 
     /// A list of texts; empty when not set.

@@ -24,6 +24,8 @@ const PASSES: &[&PassInfo] = &[
     &common::fuse_squeeze_expand_dims::PASS,
     &common::fuse_transpose_matmul::PASS,
     &common::topological_reorder::PASS,
+    &common::add_fp16_cast::PASS,
+    &common::add_int16_cast::PASS,
     &mil_backend::adjust_io_to_supported_types::PASS,
     &mil_backend::fuse_activation_silu::PASS,
     &mil_backend::fuse_pow2_sqrt::PASS,

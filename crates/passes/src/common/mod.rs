@@ -1,5 +1,7 @@
 //! The passes that serve every front end: one file each.
 
+pub(crate) mod add_fp16_cast;
+pub(crate) mod add_int16_cast;
 pub(crate) mod cast_optimization;
 pub(crate) mod const_deduplication;
 pub(crate) mod const_elimination;

@@ -52,11 +52,16 @@ fn seeded(t: &TensorType, seed: u64) -> Option<Const> {
     }))
 }
 
-/// The same numbers, up to the rounding of the element type.
-pub(crate) fn same(a: &Const, b: &Const) -> bool {
+/// Does a function compute in half precision anywhere?
+pub(crate) fn computes_in_half(f: &Function) -> bool {
+    f.all_ops().into_iter().flat_map(|op| f.op(op).outputs()).any(|&v| f.ty(v).dtype() == Some(DType::Fp16))
+}
+
+/// The same numbers, up to the rounding of the element type, or of half precision where one side computes in it.
+pub(crate) fn same(a: &Const, b: &Const, half: bool) -> bool {
     let (Some(a), Some(b)) = (a.as_data(), b.as_data()) else { return a == b };
     let (Some(x), Some(y)) = (a.to_f64s(), b.to_f64s()) else { return a == b };
-    let tolerance = if a.dtype() == DType::Fp16 { 4e-3 } else { 1e-5 };
+    let tolerance = if half || a.dtype() == DType::Fp16 { 4e-3 } else { 1e-5 };
     let near =
         |(x, y): (&f64, &f64)| x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= tolerance * x.abs().max(1.0);
     a.dtype() == b.dtype() && a.shape() == b.shape() && x.iter().zip(&y).all(near)
