@@ -4,6 +4,7 @@
 //! A panic anywhere is a fault of coremill; it is caught here, once, and told as such.
 
 mod args;
+mod bisect_lines;
 mod commands;
 mod output;
 mod progress;

@@ -11,7 +11,8 @@ use coremill_mil::text::{PrintOptions, print};
 use coremill_passes::find_pass;
 use coremill_report::{Dump, DumpEvent, DumpWhen, Recorder};
 
-use crate::args::WatchArgs;
+use crate::args::{EditArgs, WatchArgs};
+use crate::bisect_lines::BisectLines;
 use crate::progress::Progress;
 use crate::{Failure, output};
 
@@ -20,6 +21,7 @@ use crate::{Failure, output};
 /// The report is written when the job fails, too: it is the record of how far it came.
 pub(crate) fn watched<T>(
     args: &WatchArgs,
+    edits: &EditArgs,
     job: impl FnOnce(&mut Session<'_>) -> Result<T, coremill::Error>,
 ) -> Result<T, Failure> {
     check_ids(&args.print_after)?;
@@ -33,10 +35,19 @@ pub(crate) fn watched<T>(
     let mut dumps = DumpDir::new(args.dump_dir.as_deref());
     let mut to_folder = |event: DumpEvent<'_>| dumps.write(&event);
     let mut dumped = args.dump_dir.is_some().then(|| Dump::new(DumpWhen::BeforeAndAfter, &render, &mut to_folder));
+    let mut lines = edits.limits().map(|_| BisectLines::default());
     let mut notes = |note: Note| output::note(&note);
 
-    let mut session = Session::new().instrument(&mut recorder).instrument(&mut progress).notes(&mut notes);
+    let mut session = Session::new().instrument(&mut recorder).notes(&mut notes);
     session = session.verify_each(args.verify_each);
+    if let Some(limits) = edits.limits() {
+        session = session.limits(limits);
+    }
+    // A bar and lines on one terminal get into each other's way.
+    session = match &mut lines {
+        Some(lines) => session.instrument(lines),
+        None => session.instrument(&mut progress),
+    };
     if let Some(dump) = &mut printed {
         session = session.instrument(dump);
     }

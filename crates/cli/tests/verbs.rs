@@ -40,6 +40,70 @@ fn opt_takes_options_as_words_numbers_and_json() {
 }
 
 #[test]
+fn pipelines_are_changed_from_the_command_line() {
+    let out = Out::new();
+    let (before, after) = case("common::merge_consecutive_transposes");
+    let done = out.path("done.mlmodel");
+    let passes = "common::noop_elimination,common::merge_consecutive_transposes,common::noop_elimination";
+    let opt = |more: &[&str]| coremill([&["opt", &before, "-o", &done, "--passes", passes], more].concat());
+    let equal = || coremill(["diff", &done, &after]).ok().stdout.starts_with("equal\n");
+    opt(&["--remove-pass", "common::noop_elimination"]).ok();
+    assert!(equal());
+    opt(&["--stop-after", "common::noop_elimination#1"]).ok();
+    assert!(coremill(["diff", &done, &before]).ok().stdout.starts_with("equal\n"));
+    let two = ["--insert-pass", "common::dead_code_elimination@after:2", "--append-pass", "common::const_elimination"];
+    let report = out.path("r.json");
+    opt(&[&two[..], &["--report", &report]].concat()).ok();
+    let record: Value = serde_json::from_str(&std::fs::read_to_string(&report).unwrap()).unwrap();
+    let ran: Vec<&str> =
+        record["pipelines"][0]["steps"].as_array().unwrap().iter().filter_map(|s| s["pass"].as_str()).collect();
+    assert_eq!(ran[2..], ["common::dead_code_elimination", "common::noop_elimination", "common::const_elimination"]);
+    // What is not clear or not there is a slip on the command line.
+    assert!(
+        opt(&["--stop-after", "common::noop_elimination"])
+            .failed(2)
+            .stderr
+            .contains("`common::noop_elimination#1` (step 1)")
+    );
+    assert!(opt(&["--remove-pass", "common::fuse_conv_bias"]).failed(2).stderr.contains("has no step"));
+    assert!(opt(&["--insert-pass", "common::fuse_conv_bias"]).failed(2).stderr.contains("@before:STEP"));
+}
+
+#[test]
+fn limits_stop_a_pipeline_and_say_so() {
+    let out = Out::new();
+    let (before, after) = case("common::merge_consecutive_transposes");
+    let done = out.path("done.mlmodel");
+    let passes = "common::noop_elimination,common::merge_consecutive_transposes";
+    let opt = |more: &[&str]| coremill([&["opt", &before, "-o", &done, "--passes", passes], more].concat()).ok();
+    let ran = opt(&["--bisect-limit", "1"]);
+    assert_eq!(
+        ran.stderr,
+        "BISECT: running pass (1) common::noop_elimination on opt (step 1 of 2)\n\
+         BISECT: NOT running pass (2) common::merge_consecutive_transposes on opt (step 2 of 2)\n"
+    );
+    assert!(coremill(["diff", &done, &before]).ok().stdout.starts_with("equal\n"));
+    opt(&["--rewrite-limit", "0"]);
+    assert!(coremill(["diff", &done, &before]).ok().stdout.starts_with("equal\n"));
+    opt(&["--bisect-limit", "2", "--rewrite-limit", "100"]);
+    assert!(coremill(["diff", &done, &after]).ok().stdout.starts_with("equal\n"));
+}
+
+#[test]
+fn opt_takes_a_pipeline_as_a_value() {
+    let out = Out::new();
+    let (before, after) = case("common::merge_consecutive_transposes");
+    let (done, file) = (out.path("done.mlmodel"), out.path("p.toml"));
+    std::fs::write(&file, "name = 'mine'\npasses = ['common::merge_consecutive_transposes']\n").unwrap();
+    let ran = coremill(["opt", &before, "-o", &done, "--pipeline", &file]).ok();
+    assert!(ran.stderr.starts_with("Running MIL mine pipeline: "), "{}", ran.stderr);
+    assert!(coremill(["diff", &done, &after]).ok().stdout.starts_with("equal\n"));
+    coremill(["opt", &before, "-o", &done, "--pipeline", "empty"]).ok();
+    assert!(coremill(["diff", &done, &before]).ok().stdout.starts_with("equal\n"));
+    coremill(["opt", &before, "-o", &done]).failed(2);
+}
+
+#[test]
 fn opt_keeps_a_package_and_refuses_other_kinds() {
     let out = Out::new();
     let done = out.path("done.mlpackage");

@@ -79,6 +79,9 @@ pub enum Error {
         /// What to do, where there is more to say than the error does.
         advice: Option<&'static str>,
     },
+    /// A pipeline cannot be changed so.
+    #[error(transparent)]
+    Edit(#[from] coremill_passes::EditError),
     /// An option was set on a pass that the pipeline does not have.
     #[error("pipeline `{pipeline}` has no pass `{pass}` to set option `{option}` on; it has {}", list(.has))]
     NoSuchStep {

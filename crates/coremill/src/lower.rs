@@ -6,12 +6,11 @@ use coremill_executorch::compile_spec::{CompileSpec, CompileSpecs, CoreMlOptions
 use coremill_executorch::pte::PteFile;
 use coremill_mil::{Opset, Program, refine};
 use coremill_mlpackage::{Content, Model, write_file};
-use coremill_passes::{Pipeline, backend_for, frontend_for};
+use coremill_passes::{Pipeline, PipelineEdit, backend_for, frontend_for, preset};
 use coremill_tensor::DType;
 
 use crate::choose::{fit_precision, pipeline_of};
 use crate::delegates::core_ml_delegates;
-use crate::session::resolve;
 use crate::{
     Error, Kind, Note, PassOption, Session, exported, method, open_model, open_pte, relower, set_options, verify,
 };
@@ -21,6 +20,8 @@ use crate::{
 pub struct LowerOptions {
     /// The user's pipeline; where there is none, that of the compile specs, and then the default one.
     pub pipeline: Option<Pipeline>,
+    /// Changes of that pipeline.
+    pub edits: Vec<PipelineEdit>,
     /// Options for passes of that pipeline.
     pub pass_options: Vec<PassOption>,
     /// Compile specs that take the place of the input's and of the defaults.
@@ -61,16 +62,19 @@ impl Plan {
     ) -> Result<Plan, Error> {
         let mut specs = base;
         given.specs.iter().cloned().for_each(|spec| specs.set(spec));
-        match &given.pipeline {
-            // The default pipeline is what runs without the spec, in ExecuTorch as here.
-            Some(p) if p.name == "default" => {
-                specs.remove(keys::PASS_PIPELINE);
-            }
-            Some(p) => specs.set(CompileSpec::pass_pipeline(&p.ids())),
-            None => {}
+        let decode = |specs: &CompileSpecs| {
+            CoreMlOptions::decode(specs).map_err(|error| Error::CompileSpecs { origin: origin.to_owned(), error })
+        };
+        let options = decode(&specs)?;
+        let mut pipeline = given.pipeline.clone().unwrap_or_else(|| pipeline_of(&options));
+        pipeline.edit(&given.edits)?;
+        // The default pipeline is what runs without the spec, in ExecuTorch as here.
+        if preset("default").is_some_and(|d| d.ids() == pipeline.ids()) {
+            specs.remove(keys::PASS_PIPELINE);
+        } else if given.pipeline.is_some() || !given.edits.is_empty() {
+            specs.set(CompileSpec::pass_pipeline(&pipeline.ids()));
         }
-        let options =
-            CoreMlOptions::decode(&specs).map_err(|error| Error::CompileSpecs { origin: origin.to_owned(), error })?;
+        let options = decode(&specs)?;
         if options.model_type == ModelType::CompiledModel {
             return Err(Error::unusable(
                 origin,
@@ -82,13 +86,12 @@ impl Plan {
         if !unknown.is_empty() {
             session.note(Note::UnknownSpecs(unknown.into_iter().map(str::to_owned).collect()));
         }
-        let mut pipeline = given.pipeline.clone().unwrap_or_else(|| pipeline_of(&options));
         set_options(&mut pipeline, &given.pass_options)?;
         if pipeline.steps.iter().any(|s| !s.options.is_empty()) {
             session.note(Note::OptionsNotInSpec);
         }
         // Before anything is spent on a program: can the pipeline run at all?
-        resolve(&pipeline)?;
+        session.resolve(&pipeline)?;
         let precision = fit_precision(&mut pipeline, &options);
         Ok(Plan { specs, options, pipeline, precision })
     }
@@ -142,7 +145,7 @@ impl Session<'_> {
         if opset.is_none() {
             self.note(Note::ChosenOpset(chosen));
         }
-        self.run(&frontend_for(&plan.pipeline), &mut program)?;
+        self.run_whole(&frontend_for(&plan.pipeline), &mut program)?;
         self.through(&plan.pipeline, &mut program, &file)?;
         let model = Box::new(Model::new(program, &source, describe));
         Ok(Output::Model { model, method, specs: plan.specs })
@@ -179,7 +182,7 @@ impl Session<'_> {
 
     fn through(&mut self, pipeline: &Pipeline, program: &mut Program, label: &str) -> Result<(), Error> {
         self.run(pipeline, program)?;
-        self.run(&backend_for(pipeline), program)?;
+        self.run_whole(&backend_for(pipeline), program)?;
         let problems = verify::problems(program);
         if problems.is_empty() { Ok(()) } else { Err(Error::Invalid { file: label.to_owned(), problems }) }
     }

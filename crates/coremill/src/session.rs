@@ -2,7 +2,10 @@
 
 use coremill_mil::{OpKind, Program, refine};
 use coremill_mlpackage::Model;
-use coremill_passes::{Instrument, PassManager, Pipeline, PipelineError, ResolveError, RunSummary};
+use coremill_passes::{
+    Instrument, Limits, PassInfo, PassManager, Pipeline, PipelineError, RegisterError, Registry, ResolveError,
+    RunSummary,
+};
 
 use crate::{Error, Note, verify};
 
@@ -14,6 +17,8 @@ pub struct Session<'a> {
     instruments: Vec<&'a mut dyn Instrument>,
     notes: Option<&'a mut dyn FnMut(Note)>,
     verify_each: bool,
+    registry: Registry,
+    limits: Option<Limits>,
 }
 
 impl<'a> Session<'a> {
@@ -43,19 +48,57 @@ impl<'a> Session<'a> {
         self
     }
 
+    /// Adds a pass of your own, which pipelines may then name.
+    ///
+    /// # Errors
+    /// When its id is not in a namespace of your own, or is taken.
+    pub fn register(mut self, pass: &'static PassInfo) -> Result<Session<'a>, RegisterError> {
+        self.registry.register(pass)?;
+        Ok(self)
+    }
+
+    /// Stops the user's pipeline early; the passes of the front and back end, which a valid result needs, do not count.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Session<'a> {
+        self.limits = Some(limits);
+        self
+    }
+
+    /// The passes that pipelines may name.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
     pub(crate) fn note(&mut self, note: Note) {
         if let Some(sink) = &mut self.notes {
             sink(note);
         }
     }
 
-    /// Runs one pipeline.
+    /// Runs one pipeline, within the limits.
     ///
     /// # Errors
     /// When it names what cannot be run (then nothing is), when a pass fails, or, under `verify_each`, when the
     /// program is wrong after a step.
     pub fn run(&mut self, pipeline: &Pipeline, program: &mut Program) -> Result<RunSummary, Error> {
-        let mut manager = PassManager::new();
+        self.run_within(pipeline, program, self.limits)
+    }
+
+    /// Runs one pipeline whole.
+    pub(crate) fn run_whole(&mut self, pipeline: &Pipeline, program: &mut Program) -> Result<RunSummary, Error> {
+        self.run_within(pipeline, program, None)
+    }
+
+    fn run_within(
+        &mut self,
+        pipeline: &Pipeline,
+        program: &mut Program,
+        limits: Option<Limits>,
+    ) -> Result<RunSummary, Error> {
+        let mut manager = PassManager::new().registry(self.registry.clone());
+        if let Some(limits) = limits {
+            manager = manager.limits(limits);
+        }
         for instrument in &mut self.instruments {
             manager = manager.instrument(&mut **instrument);
         }
@@ -74,10 +117,18 @@ impl<'a> Session<'a> {
     /// As [`Session::run`]; the model is then partly changed and must be dropped.
     pub fn opt(&mut self, model: &mut Model, pipeline: &Pipeline) -> Result<RunSummary, Error> {
         // Before anything is spent on a program: can the pipeline run at all?
-        resolve(pipeline)?;
+        self.resolve(pipeline)?;
         self.tell_unknown_ops(&model.program);
         refine(&mut model.program);
         self.run(pipeline, &mut model.program)
+    }
+
+    /// Checks that every step of a pipeline can be run.
+    pub(crate) fn resolve(&self, pipeline: &Pipeline) -> Result<(), Error> {
+        match pipeline.resolve(&self.registry) {
+            Ok(_) => Ok(()),
+            Err(errors) => Err(with_advice(pipeline, PipelineError::Resolve(errors))),
+        }
     }
 
     pub(crate) fn tell_unknown_ops(&mut self, program: &Program) {
@@ -93,14 +144,6 @@ impl<'a> Session<'a> {
         if !unknown.is_empty() {
             self.note(Note::UnknownOps(unknown));
         }
-    }
-}
-
-/// Checks that every step of a pipeline can be run.
-pub(crate) fn resolve(pipeline: &Pipeline) -> Result<(), Error> {
-    match pipeline.resolve() {
-        Ok(_) => Ok(()),
-        Err(errors) => Err(with_advice(pipeline, PipelineError::Resolve(errors))),
     }
 }
 

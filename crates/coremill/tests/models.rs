@@ -37,6 +37,7 @@ fn models_lower_to_the_program_of_coremltools() {
     };
     let pipeline = shared.join("peer/seed_pipeline.json").display().to_string();
     let options = LowerOptions {
+        edits: Vec::new(),
         pipeline: Some(pipeline_from_argument(&pipeline).unwrap()),
         pass_options: Vec::new(),
         specs: vec![CompileSpec::new(keys::MIN_DEPLOYMENT_TARGET, "8")],

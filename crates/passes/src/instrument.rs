@@ -17,6 +17,8 @@ pub struct StepInfo<'a> {
     pub pass: &'a str,
     /// Which run of this pass in the pipeline it is, from 1.
     pub run: usize,
+    /// Is the run of the pipeline limited (see [`Limits`](crate::Limits))? Then its steps count.
+    pub limited: bool,
 }
 
 /// What a step did.
@@ -40,6 +42,8 @@ pub trait Instrument {
     fn before_pass(&mut self, _step: &StepInfo<'_>, _program: &Program) {}
     /// A step ended well.
     fn after_pass(&mut self, _step: &StepInfo<'_>, _program: &Program, _outcome: &StepOutcome) {}
+    /// A step is not run, since a limit is reached.
+    fn pass_skipped(&mut self, _step: &StepInfo<'_>, _program: &Program) {}
     /// A step failed, or the program it left does not verify.
     fn pass_failed(&mut self, _step: &StepInfo<'_>, _program: &Program, _error: &PassError) {}
     /// A pipeline ended well.

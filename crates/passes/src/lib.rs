@@ -9,6 +9,7 @@
 //! It deliberately reads no files, prints nothing and takes no time: callers do.
 
 mod common;
+mod edit_pipeline;
 mod instrument;
 mod known;
 mod manager;
@@ -27,12 +28,13 @@ mod registry;
 mod rewrite;
 mod selection;
 
+pub use edit_pipeline::{EditError, EditParseError, PipelineEdit, Side, StepRef};
 pub use instrument::{Instrument, StepInfo, StepOutcome};
-pub use manager::{PassManager, PipelineError, RunSummary};
+pub use manager::{Limits, PassManager, PipelineError, RunSummary};
 pub use options::{OptionError, OptionKind, OptionSpec, Options};
 pub use pass::{Pass, PassContext, PassError, PassInfo};
 pub use patch::{NewPatchOp, Patch, PatchValue};
 pub use pipeline::{PassSpec, Pipeline, PipelineParseError, ResolveError};
 pub use presets::{PRESETS, Preset, backend_for, frontend_for, preset};
-pub use registry::{all_passes, find_pass};
+pub use registry::{RegisterError, Registry, all_passes, find_pass};
 pub use rewrite::{Rewrite, rewrite, rewrite_function};

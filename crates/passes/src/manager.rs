@@ -7,6 +7,7 @@ use coremill_mil::Program;
 use crate::instrument::{Instrument, StepInfo, StepOutcome};
 use crate::pass::{PassContext, PassError};
 use crate::pipeline::{Pipeline, ResolveError};
+use crate::registry::Registry;
 
 /// Checks a program after a step; gives what is wrong with it, one sentence each.
 pub(crate) type Check<'a> = &'a dyn Fn(&Program) -> Vec<String>;
@@ -16,12 +17,30 @@ pub(crate) type Check<'a> = &'a dyn Fn(&Program) -> Vec<String>;
 pub struct PassManager<'a> {
     instruments: Vec<&'a mut dyn Instrument>,
     check: Option<Check<'a>>,
+    registry: Registry,
+    limits: Option<Limits>,
+}
+
+/// How far a pipeline goes: for finding the step, and the rewrite in it, that spoils a result.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// At most this many steps are run; the others are skipped.
+    pub steps: Option<u64>,
+    /// At most this many rewrites are made, over all steps; steps that come after are skipped.
+    pub rewrites: Option<u64>,
+}
+
+impl Limits {
+    /// Is there room for another step, after `steps` and `rewrites`?
+    fn admit(&self, steps: u64, rewrites: u64) -> bool {
+        self.steps.is_none_or(|n| steps < n) && self.rewrites.is_none_or(|n| rewrites < n)
+    }
 }
 
 /// What a run did in all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RunSummary {
-    /// Steps run.
+    /// Steps run; those that a limit kept from running are not counted.
     pub steps: usize,
     /// Steps that changed the program.
     pub changed: usize,
@@ -85,24 +104,46 @@ impl<'a> PassManager<'a> {
         self
     }
 
+    /// Finds passes in this registry instead of among coremill's own.
+    #[must_use]
+    pub fn registry(mut self, registry: Registry) -> PassManager<'a> {
+        self.registry = registry;
+        self
+    }
+
+    /// Stops pipelines early.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> PassManager<'a> {
+        self.limits = Some(limits);
+        self
+    }
+
     /// Runs a pipeline.
     ///
     /// # Errors
     /// When the pipeline names what cannot be run (then nothing is run), when a pass fails, or when the program
     /// does not verify after a step. On the last two the program is left as the failing pass left it.
     pub fn run(&mut self, pipeline: &Pipeline, program: &mut Program) -> Result<RunSummary, PipelineError> {
-        let passes = pipeline.resolve().map_err(PipelineError::Resolve)?;
+        let passes = pipeline.resolve(&self.registry).map_err(PipelineError::Resolve)?;
         let total = passes.len();
-        let mut summary = RunSummary { steps: total, ..RunSummary::default() };
+        let mut summary = RunSummary::default();
+        let limits = self.limits.unwrap_or_default();
         let mut runs: HashMap<&str, usize> = HashMap::new();
         self.instruments.iter_mut().for_each(|i| i.before_pipeline(&pipeline.name, total, program));
         for (index, (spec, pass)) in pipeline.steps.iter().zip(&passes).enumerate() {
             let run = runs.entry(&spec.id).or_default();
             *run += 1;
-            let step = StepInfo { pipeline: &pipeline.name, index, total, pass: &spec.id, run: *run };
+            let limited = self.limits.is_some();
+            let step = StepInfo { pipeline: &pipeline.name, index, total, pass: &spec.id, run: *run, limited };
+            if !limits.admit(summary.steps as u64, summary.rewrites) {
+                self.instruments.iter_mut().for_each(|i| i.pass_skipped(&step, program));
+                continue;
+            }
+            summary.steps += 1;
             self.instruments.iter_mut().for_each(|i| i.before_pass(&step, program));
             let before = program.revision();
             let mut cx = PassContext::new(&spec.id);
+            cx.rewrite_limit = limits.rewrites.map(|n| n - summary.rewrites);
             let result = pass.run(program, &mut cx);
             if let Err(error) = result {
                 self.instruments.iter_mut().for_each(|i| i.pass_failed(&step, program, &error));

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::options::{OptionError, Options};
 use crate::pass::Pass;
 use crate::peer_passes::PEER_PASSES;
-use crate::registry::{all_passes, find_pass};
+use crate::registry::Registry;
 
 /// A list of passes to run.
 #[derive(Debug, Clone, PartialEq)]
@@ -143,17 +143,17 @@ impl Pipeline {
         self.steps.iter().map(|s| s.id.as_str()).collect()
     }
 
-    /// Makes the passes.
+    /// Makes the passes, found in `registry`.
     ///
     /// # Errors
     /// Everything that is wrong with any step.
-    pub fn resolve(&self) -> Result<Vec<Box<dyn Pass>>, Vec<ResolveError>> {
+    pub fn resolve(&self, registry: &Registry) -> Result<Vec<Box<dyn Pass>>, Vec<ResolveError>> {
         let mut passes = Vec::with_capacity(self.steps.len());
         let mut errors = Vec::new();
         for (i, spec) in self.steps.iter().enumerate() {
             let step = i + 1;
-            let Some(info) = find_pass(&spec.id) else {
-                errors.push(unknown(step, &spec.id));
+            let Some(info) = registry.find(&spec.id) else {
+                errors.push(unknown(step, &spec.id, registry));
                 continue;
             };
             match Options::checked(info.id, info.options, &spec.options) {
@@ -165,13 +165,13 @@ impl Pipeline {
     }
 }
 
-fn unknown(step: usize, id: &str) -> ResolveError {
+fn unknown(step: usize, id: &str, registry: &Registry) -> ResolveError {
     if PEER_PASSES.contains(&id) {
         return ResolveError::NotYet { step, id: id.to_owned() };
     }
     // Half the letters right, or the same name under another namespace, is near enough to be meant.
     let name = |s: &str| s.rsplit("::").next().unwrap_or(s).to_owned();
-    let ids = all_passes().map(|p| p.id).chain(PEER_PASSES.iter().copied());
+    let ids = registry.all().map(|p| p.id).chain(PEER_PASSES.iter().copied());
     let mut near: Vec<(usize, &str)> =
         ids.map(|known| (strsim::damerau_levenshtein(&name(known), &name(id)), known)).collect();
     near.retain(|(d, known)| *d * 3 <= name(known).len());

@@ -1,6 +1,7 @@
-//! The one list of passes.
+//! The passes there are: the one list of coremill's own, and those that a library user adds.
 
 use crate::pass::PassInfo;
+use crate::peer_passes::PEER_PASSES;
 use crate::{common, mil_backend, nn_backend};
 
 /// Every pass, by namespace, then in the order of the pipelines that use it.
@@ -33,12 +34,75 @@ const PASSES: &[&PassInfo] = &[
     &nn_backend::handle_unused_inputs::PASS,
 ];
 
-/// Every pass there is.
+/// Every pass of coremill's own.
 pub fn all_passes() -> impl Iterator<Item = &'static PassInfo> {
     PASSES.iter().copied()
 }
 
-/// The pass of this id.
+/// The pass of coremill's own of this id.
 pub fn find_pass(id: &str) -> Option<&'static PassInfo> {
     all_passes().find(|p| p.id == id)
+}
+
+/// The passes that a pipeline may name: coremill's own and a library user's.
+#[derive(Debug, Clone, Default)]
+pub struct Registry {
+    own: Vec<&'static PassInfo>,
+}
+
+/// A pass that cannot be registered.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RegisterError {
+    /// The id is not `namespace::name`.
+    #[error("`{0}` is no pass id; write NAMESPACE::NAME, in letters, digits and underscores")]
+    NotAnId(String),
+    /// The namespace is one of coremill's, where ids mean what they mean in coremltools.
+    #[error("pass `{id}`: the namespace `{namespace}` is taken; choose one of your own")]
+    ReservedNamespace {
+        /// The pass.
+        id: String,
+        /// Its namespace.
+        namespace: String,
+    },
+    /// There is a pass of this id.
+    #[error("there is a pass `{0}` already")]
+    Taken(String),
+}
+
+impl Registry {
+    /// Coremill's own passes.
+    pub fn new() -> Registry {
+        Registry::default()
+    }
+
+    /// Adds a pass. Its id must be in a namespace that coremill and coremltools do not use.
+    ///
+    /// # Errors
+    /// When the id is none, its namespace is reserved, or it is taken.
+    pub fn register(&mut self, pass: &'static PassInfo) -> Result<(), RegisterError> {
+        let id = || pass.id.to_owned();
+        let is_word = |s: &str| !s.is_empty() && s.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let (namespace, name) = pass.id.split_once("::").ok_or_else(|| RegisterError::NotAnId(id()))?;
+        if !is_word(namespace) || !is_word(name) {
+            return Err(RegisterError::NotAnId(id()));
+        }
+        if PEER_PASSES.iter().any(|p| p.split_once("::").is_some_and(|(n, _)| n == namespace)) {
+            return Err(RegisterError::ReservedNamespace { id: id(), namespace: namespace.to_owned() });
+        }
+        if self.find(pass.id).is_some() {
+            return Err(RegisterError::Taken(id()));
+        }
+        self.own.push(pass);
+        Ok(())
+    }
+
+    /// Every pass, coremill's first.
+    pub fn all(&self) -> impl Iterator<Item = &'static PassInfo> {
+        all_passes().chain(self.own.iter().copied())
+    }
+
+    /// The pass of this id.
+    pub fn find(&self, id: &str) -> Option<&'static PassInfo> {
+        self.all().find(|p| p.id == id)
+    }
 }

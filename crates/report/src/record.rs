@@ -31,7 +31,7 @@ pub struct StepRecord {
     pub pass: String,
     /// Which run of this pass in the pipeline it is, from 1.
     pub run: usize,
-    /// Did it run to its end? False for the failing one and for those that it kept from running.
+    /// Did it run to its end? False for the failing one, and for those that it or a limit kept from running.
     pub ran: bool,
     /// Did the program change?
     pub changed: bool,
@@ -147,6 +147,11 @@ impl Instrument for Recorder<'_> {
             r.visited = outcome.visited;
             r.notes.clone_from(&outcome.notes);
         });
+    }
+
+    fn pass_skipped(&mut self, step: &StepInfo<'_>, program: &Program) {
+        self.started = self.now();
+        self.push(step, program, |_| {});
     }
 
     fn pass_failed(&mut self, step: &StepInfo<'_>, program: &Program, error: &PassError) {

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use coremill::compile_spec::{CompileSpec, keys};
 use coremill::{Kind, LowerOptions, pipeline_from_argument};
 
-use crate::args::{PassOptionArgs, WatchArgs};
+use crate::args::{EditArgs, PassOptionArgs, WatchArgs};
 use crate::watch::watched;
 use crate::{Failure, Outcome};
 
@@ -39,6 +39,8 @@ struct PipelineArgs {
     pass_pipeline: Option<String>,
     #[command(flatten)]
     options: PassOptionArgs,
+    #[command(flatten)]
+    edits: EditArgs,
 }
 
 #[derive(clap::Args, Debug)]
@@ -125,12 +127,17 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if let Some(p) = &pipeline {
         // A slip in an option's name is a slip on the command line.
         let mut p = p.clone();
+        p.edit(&args.pipeline.edits.edits()).map_err(|e| Failure::Usage(e.to_string()))?;
         coremill::set_options(&mut p, &args.pipeline.options.pass_options)
             .map_err(|e| Failure::Usage(e.to_string()))?;
     }
-    let options =
-        LowerOptions { pipeline, pass_options: args.pipeline.options.pass_options.clone(), specs: args.target.specs() };
-    watched(&args.watch, |session| {
+    let options = LowerOptions {
+        pipeline,
+        edits: args.pipeline.edits.edits(),
+        pass_options: args.pipeline.options.pass_options.clone(),
+        specs: args.target.specs(),
+    };
+    watched(&args.watch, &args.pipeline.edits, |session| {
         let lowered = session.lower(&args.input, &options)?;
         lowered.save(&args.output)
     })?;

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::process::ExitCode;
 
-use coremill_passes::{PRESETS, PassInfo, Preset, all_passes, find_pass};
+use coremill_passes::{PRESETS, PassInfo, Preset, Registry, all_passes, find_pass};
 use serde_json::{Value, json};
 
 use crate::{Failure, Outcome, output};
@@ -58,7 +58,8 @@ fn all() -> String {
 fn one(id: &str, as_json: bool) -> Result<String, Failure> {
     let Some(pass) = find_pass(id) else {
         // The pipeline's own message tells a pass that is to come from one that never was.
-        let errors = coremill_passes::Pipeline::from_ids("passes", [id]).resolve().err().unwrap_or_default();
+        let errors =
+            coremill_passes::Pipeline::from_ids("passes", [id]).resolve(&Registry::new()).err().unwrap_or_default();
         let message = errors.first().map(ToString::to_string).unwrap_or_default();
         return Err(Failure::Failed(message.trim_start_matches("step 1: ").to_owned()));
     };
