@@ -2,7 +2,7 @@
 //!
 //! They only read, and say `None` where they are not certain.
 
-use coremill_mil::{Const, Function, OpId, OpKind, ValueId};
+use coremill_mil::{Const, Flags, Function, OpId, OpKind, ValueId, schema_of};
 use coremill_tensor::{DType, Data, f16};
 
 /// The one value of a constant of one element, whatever its rank.
@@ -46,6 +46,23 @@ pub(crate) fn operand_beside_scalar(f: &Function, op: OpId, n: f64) -> Option<Va
 /// The op that alone uses `v`, when it is of this kind and in the block where `v` is made.
 pub(crate) fn only_user_of_kind(f: &Function, v: ValueId, kind: OpKind) -> Option<OpId> {
     f.only_user(v).filter(|&op| f.op(op).kind == kind && f.block_of(op) == f.block_of_value(v))
+}
+
+/// The op of this kind that computes `v` for `user` alone, in the block where `user` is.
+pub(crate) fn private_producer(f: &Function, v: ValueId, kind: OpKind, user: OpId) -> Option<OpId> {
+    let alone = f.only_user(v) == Some(user) && f.block_of_value(v) == f.block_of(user);
+    f.producer_of(v, kind).filter(|_| alone)
+}
+
+/// The integers of a constant parameter.
+pub(crate) fn const_ints(f: &Function, op: OpId, name: &str) -> Option<Vec<i64>> {
+    f.const_arg(op, name)?.as_i64s()
+}
+
+/// Is `v` a weight that the runtime expands?
+pub(crate) fn is_compressed(f: &Function, v: ValueId) -> bool {
+    let schema = f.producer(v).and_then(|op| schema_of(f.op(op).kind));
+    schema.is_some_and(|s| s.flags.has(Flags::CONSTEXPR))
 }
 
 /// Have the two the same dtype and, for certain, the same shape?

@@ -17,6 +17,7 @@ const PASSES: &[&PassInfo] = &[
     &common::dead_code_elimination::PASS,
     &common::cast_optimization::PASS,
     &common::loop_invariant_elimination::PASS,
+    &common::compose_conv1d::PASS,
     &common::divide_to_multiply::PASS,
     &common::fuse_gelu_exact::PASS,
     &common::fuse_gelu_tanh_approximation::PASS,
@@ -31,6 +32,7 @@ const PASSES: &[&PassInfo] = &[
     &mil_backend::fuse_activation_silu::PASS,
     &mil_backend::fuse_pow2_sqrt::PASS,
     &mil_backend::sanitize_name_strings::PASS,
+    &nn_backend::decompose_conv1d::PASS,
     &nn_backend::handle_unused_inputs::PASS,
 ];
 

@@ -3,6 +3,7 @@
 pub(crate) mod add_fp16_cast;
 pub(crate) mod add_int16_cast;
 pub(crate) mod cast_optimization;
+pub(crate) mod compose_conv1d;
 pub(crate) mod const_deduplication;
 pub(crate) mod const_elimination;
 pub(crate) mod dead_code_elimination;

@@ -1,3 +1,4 @@
 //! Passes that coremltools made for its older back end and runs for ML Programs too.
 
+pub(crate) mod decompose_conv1d;
 pub(crate) mod handle_unused_inputs;
