@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use indexmap::IndexMap;
 use smallvec::SmallVec;
 
-use crate::function::{Input, OpNode, Operand};
+use crate::function::{Input, Link, Operand};
 use crate::{Block, BlockId, Const, Def, Function, Op, OpId, OpKind, Origin, Type, Use, Value, ValueId};
 
 /// Distance between the order keys of neighbours when there is room.
@@ -95,7 +95,11 @@ impl NewOp {
 }
 
 impl Function {
-    pub(crate) fn node_mut(&mut self, op: OpId) -> &mut OpNode {
+    fn link_mut(&mut self, op: OpId) -> &mut Link {
+        &mut self.links[op.index()]
+    }
+
+    fn node_mut(&mut self, op: OpId) -> &mut Op {
         self.ops[op.index()].as_mut().expect("invariant: the op was not erased")
     }
 
@@ -123,7 +127,7 @@ impl Function {
 
     fn operand_mut(&mut self, place: Use) -> &mut Operand {
         match place {
-            Use::Op { op, input, arg } => &mut self.node_mut(op).op.inputs[input as usize].args[arg as usize],
+            Use::Op { op, input, arg } => &mut self.node_mut(op).inputs[input as usize].args[arg as usize],
             Use::Output { block, index } => &mut self.block_mut(block).outputs[index as usize],
         }
     }
@@ -191,11 +195,12 @@ impl Function {
             outputs: SmallVec::new(),
             blocks: SmallVec::new(),
         };
-        self.ops.push(Some(OpNode { op, block, prev: None, next: None, order: 0 }));
+        self.ops.push(Some(op));
+        self.links.push(Link { prev: None, next: None, order: 0, block, kind, has_blocks: false, live: true });
         self.link(id, place);
         for (output, (name, ty)) in outputs.into_iter().enumerate() {
             let v = self.new_value(name, ty, Def::Op { op: id, output });
-            self.node_mut(id).op.outputs.push(v);
+            self.node_mut(id).outputs.push(v);
         }
         for (name, args) in inputs {
             self.set_input(id, name, &args);
@@ -224,14 +229,14 @@ impl Function {
                 at
             }
             None => {
-                let inputs = &mut self.node_mut(op).op.inputs;
+                let inputs = &mut self.node_mut(op).inputs;
                 inputs.push(Input { name, args: SmallVec::new() });
                 inputs.len() - 1
             }
         };
         for (arg, &v) in args.iter().enumerate() {
             let operand = self.add_use(v, Use::Op { op, input: input as u32, arg: arg as u32 });
-            self.node_mut(op).op.inputs[input].args.push(operand);
+            self.node_mut(op).inputs[input].args.push(operand);
         }
     }
 
@@ -255,7 +260,7 @@ impl Function {
     fn pop_args(&mut self, op: OpId, input: usize) {
         while let Some(&last) = self.op(op).inputs[input].args.last() {
             self.drop_use(last);
-            self.node_mut(op).op.inputs[input].args.pop();
+            self.node_mut(op).inputs[input].args.pop();
         }
     }
 
@@ -263,7 +268,7 @@ impl Function {
     fn pop_inputs(&mut self, op: OpId, from: usize) {
         for input in (from..self.op(op).inputs.len()).rev() {
             self.pop_args(op, input);
-            self.node_mut(op).op.inputs.pop();
+            self.node_mut(op).inputs.pop();
         }
     }
 
@@ -296,6 +301,7 @@ impl Function {
             self.values[v.index()] = None;
         }
         self.ops[op.index()] = None;
+        self.link_mut(op).live = false;
         true
     }
 
@@ -324,26 +330,27 @@ impl Function {
             Place::Before(o) | Place::After(o) => self.block_of(o),
             Place::Start(b) | Place::End(b) => b,
         };
-        self.node_mut(op).block = block;
+        self.link_mut(op).block = block;
         self.link(op, place);
     }
 
     /// The op, to change its name, attributes or origin.
     pub fn op_mut(&mut self, op: OpId) -> OpEdit<'_> {
         self.revision += 1;
-        let op = &mut self.node_mut(op).op;
+        let op = self.node_mut(op);
         OpEdit { name: &mut op.name, attributes: &mut op.attributes, origin: &mut op.origin }
     }
 
     /// Records where an op came from; no change of the program.
     pub fn set_origin(&mut self, op: OpId, origin: Origin) {
-        self.node_mut(op).op.origin = origin;
+        self.node_mut(op).origin = origin;
     }
 
     /// Makes an op one of another kind. Its inputs and results stay; the caller makes them right.
     pub fn set_kind(&mut self, op: OpId, kind: OpKind) {
         self.revision += 1;
-        let op = &mut self.node_mut(op).op;
+        self.link_mut(op).kind = kind;
+        let op = self.node_mut(op);
         op.kind = kind;
         op.unknown_type = None;
     }
@@ -396,7 +403,8 @@ impl Function {
         self.revision += 1;
         let id = BlockId::new(self.blocks.len());
         self.blocks.push(Some(Block { parent: Some(op), ..Block::default() }));
-        self.node_mut(op).op.blocks.push(id);
+        self.node_mut(op).blocks.push(id);
+        self.link_mut(op).has_blocks = true;
         id
     }
 
@@ -431,7 +439,7 @@ impl Function {
         self.revision += 1;
         let output = self.op(op).outputs.len();
         let v = self.new_value(name.into(), ty, Def::Op { op, output });
-        self.node_mut(op).op.outputs.push(v);
+        self.node_mut(op).outputs.push(v);
         v
     }
 
@@ -442,7 +450,7 @@ impl Function {
             return false;
         }
         self.revision += 1;
-        self.node_mut(op).op.outputs.remove(index);
+        self.node_mut(op).outputs.remove(index);
         self.values[v.index()] = None;
         for (output, v) in self.op(op).outputs.clone().into_iter().enumerate() {
             self.value_mut(v).def = Def::Op { op, output };
@@ -460,16 +468,16 @@ impl Function {
             Place::End(b) => (b, self.block(b).last, None),
         };
         match prev {
-            Some(p) => self.node_mut(p).next = Some(op),
+            Some(p) => self.link_mut(p).next = Some(op),
             None => self.block_mut(block).first = Some(op),
         }
         match next {
-            Some(n) => self.node_mut(n).prev = Some(op),
+            Some(n) => self.link_mut(n).prev = Some(op),
             None => self.block_mut(block).last = Some(op),
         }
-        let low = prev.map_or(0, |p| self.node(p).order);
-        let high = next.map_or(low + 2 * ORDER_STEP, |n| self.node(n).order);
-        let node = self.node_mut(op);
+        let low = prev.map_or(0, |p| self.link_of(p).order);
+        let high = next.map_or(low + 2 * ORDER_STEP, |n| self.link_of(n).order);
+        let node = self.link_mut(op);
         (node.prev, node.next) = (prev, next);
         node.order = low + (high - low) / 2;
         if node.order == low {
@@ -484,7 +492,7 @@ impl Function {
         let (mut n, mut at) = (1u64, self.next(first));
         let span = loop {
             match at {
-                Some(op) if self.node(op).order - low > n * n => break self.node(op).order - low,
+                Some(op) if self.link_of(op).order - low > n * n => break self.link_of(op).order - low,
                 Some(op) => (n, at) = (n + 1, self.next(op)),
                 None => break (n + 1) * ORDER_STEP,
             }
@@ -493,19 +501,19 @@ impl Function {
         let mut at = Some(first);
         for k in 1..=n {
             let Some(op) = at else { break };
-            self.node_mut(op).order = low + k * step;
+            self.link_mut(op).order = low + k * step;
             at = self.next(op);
         }
     }
 
     fn unlink(&mut self, op: OpId) {
-        let OpNode { block, prev, next, .. } = *self.node(op);
+        let Link { block, prev, next, .. } = *self.link_of(op);
         match prev {
-            Some(p) => self.node_mut(p).next = next,
+            Some(p) => self.link_mut(p).next = next,
             None => self.block_mut(block).first = next,
         }
         match next {
-            Some(n) => self.node_mut(n).prev = prev,
+            Some(n) => self.link_mut(n).prev = prev,
             None => self.block_mut(block).last = prev,
         }
     }

@@ -21,21 +21,25 @@ pub struct Function {
     pub attributes: IndexMap<String, Const>,
     pub(crate) output_names: Vec<String>,
     pub(crate) body: BlockId,
-    pub(crate) ops: Vec<Option<OpNode>>,
+    pub(crate) ops: Vec<Option<Op>>,
+    pub(crate) links: Vec<Link>,
     pub(crate) values: Vec<Option<Value>>,
     pub(crate) blocks: Vec<Option<Block>>,
     pub(crate) revision: u64,
 }
 
-/// An op with its place in its block.
-#[derive(Clone, Debug)]
-pub(crate) struct OpNode {
-    pub(crate) op: Op,
-    pub(crate) block: BlockId,
+/// An op's place in its block, and what a walk asks of every op. These stand apart from the ops, which are large, so
+/// that a walk over a long program stays within the processor's cache.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Link {
     pub(crate) prev: Option<OpId>,
     pub(crate) next: Option<OpId>,
     /// Grows along the block; see `edit.rs`.
     pub(crate) order: u64,
+    pub(crate) block: BlockId,
+    pub(crate) kind: OpKind,
+    pub(crate) has_blocks: bool,
+    pub(crate) live: bool,
 }
 
 /// An op.
@@ -225,6 +229,7 @@ impl Function {
             output_names: Vec::new(),
             body: BlockId::new(0),
             ops: Vec::new(),
+            links: Vec::new(),
             values: Vec::new(),
             blocks: vec![Some(Block::default())],
             revision: 0,
@@ -251,8 +256,8 @@ impl Function {
         self.values.len()
     }
 
-    pub(crate) fn node(&self, op: OpId) -> &OpNode {
-        self.ops[op.index()].as_ref().expect("invariant: the op was not erased")
+    pub(crate) fn link_of(&self, op: OpId) -> &Link {
+        &self.links[op.index()]
     }
 
     /// An op.
@@ -260,12 +265,17 @@ impl Function {
     /// # Panics
     /// When it was erased or belongs to another function; the same holds for [`Function::value`] and [`Function::block`].
     pub fn op(&self, op: OpId) -> &Op {
-        &self.node(op).op
+        self.ops[op.index()].as_ref().expect("invariant: the op was not erased")
     }
 
     /// Is the op still there?
     pub fn is_live(&self, op: OpId) -> bool {
-        self.ops.get(op.index()).is_some_and(Option::is_some)
+        self.links.get(op.index()).is_some_and(|l| l.live)
+    }
+
+    /// Which op it is; the same as `op(op).kind`, without a look at the op.
+    pub fn kind(&self, op: OpId) -> OpKind {
+        self.link_of(op).kind
     }
 
     /// A value.
@@ -305,17 +315,17 @@ impl Function {
 
     /// The block an op is in.
     pub fn block_of(&self, op: OpId) -> BlockId {
-        self.node(op).block
+        self.link_of(op).block
     }
 
     /// The op before this one in its block.
     pub fn prev(&self, op: OpId) -> Option<OpId> {
-        self.node(op).prev
+        self.link_of(op).prev
     }
 
     /// The op after this one in its block.
     pub fn next(&self, op: OpId) -> Option<OpId> {
-        self.node(op).next
+        self.link_of(op).next
     }
 
     /// The ops of a block in order, not those of blocks nested in them.
@@ -334,14 +344,17 @@ impl Function {
             };
             *top = self.next(op);
             out.push(op);
-            stack.extend(self.op(op).blocks.iter().rev().map(|&b| self.block(b).first));
+            if self.link_of(op).has_blocks {
+                stack.extend(self.op(op).blocks.iter().rev().map(|&b| self.block(b).first));
+            }
         }
         out
     }
 
     /// All blocks, the body first, each before the blocks nested in it.
     pub fn all_blocks(&self) -> Vec<BlockId> {
-        let nested = self.all_ops().into_iter().flat_map(|op| self.op(op).blocks.iter().copied());
+        let holders = self.all_ops().into_iter().filter(|&op| self.link_of(op).has_blocks);
+        let nested = holders.flat_map(|op| self.op(op).blocks.iter().copied());
         std::iter::once(self.body).chain(nested).collect()
     }
 
@@ -355,12 +368,12 @@ impl Function {
 
     /// The op that computes a value, when it is of this kind.
     pub fn producer_of(&self, v: ValueId, kind: OpKind) -> Option<OpId> {
-        self.producer(v).filter(|&op| self.op(op).kind == kind)
+        self.producer(v).filter(|&op| self.kind(op) == kind)
     }
 
     /// The value of a constant; `None` for a value that is computed.
     pub fn const_value(&self, v: ValueId) -> Option<&Const> {
-        self.op(self.producer(v)?).const_value()
+        self.op(self.producer_of(v, OpKind::Const)?).const_value()
     }
 
     /// The constant given for a parameter.
@@ -415,7 +428,7 @@ impl Function {
         let mut at = Some(op);
         while let Some(op) = at {
             // Blocks of one op are told apart by their number among them.
-            let node = self.node(op);
+            let node = self.link_of(op);
             path.push(node.order);
             at = self.block(node.block).parent;
             if let Some(parent) = at {
@@ -429,7 +442,7 @@ impl Function {
 
     /// Does `a` come before `b` in program order? An op comes before what is nested in it.
     pub fn is_before(&self, a: OpId, b: OpId) -> bool {
-        let (na, nb) = (self.node(a), self.node(b));
+        let (na, nb) = (self.link_of(a), self.link_of(b));
         if na.block == nb.block { na.order < nb.order } else { self.position(a) < self.position(b) }
     }
 

@@ -7,8 +7,15 @@ use std::sync::Arc;
 pub struct Origin {
     /// The source node, shared by all ops that were lowered from it.
     pub source: Option<Arc<SourceNode>>,
-    /// Ids of the passes that made or changed the op, in order, each once in a row.
-    pub passes: Vec<Arc<str>>,
+    /// The last pass that made or changed the op, and those before it.
+    trail: Option<Arc<Touch>>,
+}
+
+/// A pass that made or changed an op. Ops that went through the same passes together share these.
+#[derive(Debug, PartialEq, Eq)]
+struct Touch {
+    pass: Arc<str>,
+    before: Option<Arc<Touch>>,
 }
 
 /// A node of the source model.
@@ -29,13 +36,21 @@ pub struct SourceNode {
 impl Origin {
     /// An origin at a source node.
     pub fn from_source(source: Arc<SourceNode>) -> Origin {
-        Origin { source: Some(source), passes: Vec::new() }
+        Origin { source: Some(source), trail: None }
     }
 
     /// Records that the pass `id` made or changed the op.
     pub fn touch(&mut self, id: &Arc<str>) {
-        if self.passes.last() != Some(id) {
-            self.passes.push(id.clone());
+        if self.trail.as_ref().is_none_or(|t| t.pass != *id) {
+            self.trail = Some(Arc::new(Touch { pass: id.clone(), before: self.trail.take() }));
         }
+    }
+
+    /// Ids of the passes that made or changed the op, in order, each once in a row.
+    pub fn passes(&self) -> Vec<&str> {
+        let links = std::iter::successors(self.trail.as_deref(), |t| t.before.as_deref());
+        let mut passes: Vec<&str> = links.map(|t| t.pass.as_ref()).collect();
+        passes.reverse();
+        passes
     }
 }

@@ -35,7 +35,7 @@ fn cone_of(f: &Function, v: ValueId) -> Option<Vec<OpId>> {
         if cone.contains(&op) {
             continue;
         }
-        let schema = schema_of(f.op(op).kind).filter(|s| s.flags.has(Flags::FOLDABLE))?;
+        let schema = schema_of(f.kind(op)).filter(|s| s.flags.has(Flags::FOLDABLE))?;
         let small = |&v: &ValueId| f.ty(v).shape().and_then(|s| s.elements()).is_some_and(|n| n <= MAX_ELEMENTS);
         if cone.len() >= MAX_OPS || !f.op(op).outputs().iter().all(small) {
             return None;

@@ -45,7 +45,7 @@ pub(crate) fn operand_beside_scalar(f: &Function, op: OpId, n: f64) -> Option<Va
 
 /// The op that alone uses `v`, when it is of this kind and in the block where `v` is made.
 pub(crate) fn only_user_of_kind(f: &Function, v: ValueId, kind: OpKind) -> Option<OpId> {
-    f.only_user(v).filter(|&op| f.op(op).kind == kind && f.block_of(op) == f.block_of_value(v))
+    f.only_user(v).filter(|&op| f.kind(op) == kind && f.block_of(op) == f.block_of_value(v))
 }
 
 /// The op of this kind that computes `v` for `user` alone, in the block where `user` is.
@@ -61,7 +61,7 @@ pub(crate) fn const_ints(f: &Function, op: OpId, name: &str) -> Option<Vec<i64>>
 
 /// Is `v` a weight that the runtime expands?
 pub(crate) fn is_compressed(f: &Function, v: ValueId) -> bool {
-    let schema = f.producer(v).and_then(|op| schema_of(f.op(op).kind));
+    let schema = f.producer(v).and_then(|op| schema_of(f.kind(op)));
     schema.is_some_and(|s| s.flags.has(Flags::CONSTEXPR))
 }
 

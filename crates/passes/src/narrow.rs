@@ -52,6 +52,15 @@ pub(crate) enum Target {
     Text(&'static str),
 }
 
+/// What was made in a block so far.
+#[derive(Default)]
+struct Casts {
+    /// By what they are of and to.
+    made: FxHashMap<(ValueId, Target), ValueId>,
+    /// The `dtype` arguments; the first op that needs one has it before it, and all later ones read that.
+    dtypes: FxHashMap<DType, ValueId>,
+}
+
 /// One input to be changed.
 struct Change {
     place: Use,
@@ -63,13 +72,13 @@ struct Change {
 pub(crate) fn narrow<N: Narrowing>(f: &mut Function, narrowing: &mut N, cx: &mut PassContext) -> Result<(), PassError> {
     for block in f.all_blocks() {
         // Casts made in a block serve it alone: a nested block casts for itself.
-        let mut casts = FxHashMap::default();
+        let mut casts = Casts::default();
         for op in f.ops_in(block).collect::<Vec<_>>() {
             cx.visited += 1;
             if cx.is_exhausted() {
                 return Ok(());
             }
-            if f.op(op).kind != OpKind::Const && narrowing.wants(f, op) {
+            if f.kind(op) != OpKind::Const && narrowing.wants(f, op) {
                 narrow_op(f, op, narrowing, &mut casts, cx)?;
             }
         }
@@ -81,7 +90,7 @@ fn narrow_op<N: Narrowing>(
     f: &mut Function,
     op: OpId,
     narrowing: &N,
-    casts: &mut FxHashMap<(ValueId, Target), ValueId>,
+    casts: &mut Casts,
     cx: &mut PassContext,
 ) -> Result<(), PassError> {
     let changes = changes(f, op, narrowing);
@@ -93,11 +102,11 @@ fn narrow_op<N: Narrowing>(
     let mut origin = f.op(op).origin.clone();
     origin.touch(&cx.id);
     for change in changes {
-        let new = match casts.get(&(change.v, change.to)) {
+        let new = match casts.made.get(&(change.v, change.to)) {
             Some(&v) => v,
             None => {
-                let v = replacement(f, op, &change, narrowing, &origin)?;
-                casts.insert((change.v, change.to), v);
+                let v = replacement(f, op, &change, narrowing, &origin, casts)?;
+                casts.made.insert((change.v, change.to), v);
                 v
             }
         };
@@ -107,7 +116,7 @@ fn narrow_op<N: Narrowing>(
         f.op_mut(op).attributes.extend(attributes);
     }
     for (v, new) in f.op(op).outputs().to_vec().into_iter().zip(types) {
-        give_back::<N>(f, op, v, &new, &origin)?;
+        give_back::<N>(f, op, v, &new, &origin, casts)?;
     }
     if let Some(name) = f.op(op).name.clone() {
         *f.op_mut(op).name = Some(format!("{name}_cast_{}", N::SUFFIX));
@@ -136,7 +145,7 @@ fn changes<N: Narrowing>(f: &Function, op: OpId, narrowing: &N) -> Vec<Change> {
 
 /// Inputs that are written as attributes (`constexpr_*` before ios18) are constants of the op's own.
 fn attribute_changes<N: Narrowing>(f: &Function, op: OpId) -> Vec<(String, Const)> {
-    let Some(version) = version_of(f.op(op).kind, f.opset).filter(|v| v.as_attributes) else { return Vec::new() };
+    let Some(version) = version_of(f.kind(op), f.opset).filter(|v| v.as_attributes) else { return Vec::new() };
     let narrowed = |name: &str, value: &Const| {
         let data = value.as_data().filter(|d| d.dtype() == N::FROM)?;
         let to = version.input(name).and_then(|i| N::attribute(i.domain))?;
@@ -187,6 +196,7 @@ fn replacement<N: Narrowing>(
     change: &Change,
     narrowing: &N,
     origin: &Origin,
+    casts: &mut Casts,
 ) -> Result<ValueId, PassError> {
     let name = &f.value(change.v).name;
     let (name, constant) = match change.to {
@@ -196,13 +206,17 @@ fn replacement<N: Narrowing>(
     let mut b = Builder::new(f, Place::Before(op)).with_origin(origin.clone());
     match (constant, change.to) {
         (Some(c), _) => Ok(b.constant(name, c)),
-        (None, Target::Cast(dtype)) => cast(&mut b, change.v, dtype, name),
+        (None, Target::Cast(dtype)) => cast(&mut b, change.v, dtype, name, casts),
         (None, Target::Text(_)) => Ok(change.v),
     }
 }
 
-fn cast(b: &mut Builder<'_>, x: ValueId, dtype: DType, name: String) -> Result<ValueId, PassError> {
-    let op = b.op(OpKind::Cast).input("x", x).literal("dtype", Const::string(dtype.name())).name(name);
+fn cast(b: &mut Builder<'_>, x: ValueId, dtype: DType, name: String, casts: &mut Casts) -> Result<ValueId, PassError> {
+    let text = *casts
+        .dtypes
+        .entry(dtype)
+        .or_insert_with(|| b.constant(format!("dtype_{}", dtype.name()), Const::string(dtype.name())));
+    let op = b.op(OpKind::Cast).input("x", x).input("dtype", text).name(name);
     op.one().map_err(|error| PassError::Infer { rule: "cast", kind: OpKind::Cast, error })
 }
 
@@ -213,6 +227,7 @@ fn give_back<N: Narrowing>(
     v: ValueId,
     new: &Type,
     origin: &Origin,
+    casts: &mut Casts,
 ) -> Result<(), PassError> {
     let (Type::Tensor(old), Some(dtype)) = (f.ty(v).clone(), new.dtype()) else { return Ok(()) };
     if dtype == old.dtype {
@@ -222,7 +237,7 @@ fn give_back<N: Narrowing>(
     let uses = f.value(v).uses().to_vec();
     let name = format!("{}_cast_{}", f.value(v).name, N::SUFFIX);
     let mut b = Builder::new(f, Place::After(op)).with_origin(origin.clone());
-    let back = cast(&mut b, v, old.dtype, format!("{name}_to_{}", old.dtype.name()))?;
+    let back = cast(&mut b, v, old.dtype, format!("{name}_to_{}", old.dtype.name()), casts)?;
     f.set_name(v, name);
     for place in uses {
         f.set_use_at(place, back);

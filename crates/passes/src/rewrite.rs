@@ -43,7 +43,7 @@ pub fn rewrite_function(f: &mut Function, rules: &[&dyn Rewrite], cx: &mut PassC
     let ops = all.len();
     let bound = REWRITES_PER_OP * (ops as u64 + 8);
     let wanted = |f: &Function, op: OpId| {
-        let kind = f.op(op).kind;
+        let kind = f.kind(op);
         rules.iter().any(|r| r.roots().is_empty() || r.roots().contains(&kind))
     };
     let mut queue: VecDeque<OpId> = all.into_iter().filter(|&op| wanted(f, op)).collect();
@@ -59,7 +59,7 @@ pub fn rewrite_function(f: &mut Function, rules: &[&dyn Rewrite], cx: &mut PassC
             break;
         }
         cx.visited += 1;
-        let kind = f.op(op).kind;
+        let kind = f.kind(op);
         let found =
             rules.iter().filter(|r| r.roots().is_empty() || r.roots().contains(&kind)).find_map(|r| r.find(f, op));
         let Some(patch) = found else { continue };

@@ -83,7 +83,7 @@ pub(crate) fn op_name(f: &Function, op: OpId) -> &str {
 
 /// By its own name, that of a result, or that of an output of the function that it gives.
 fn is_called(f: &Function, op: OpId, pattern: &WildMatch) -> bool {
-    if f.op(op).kind == OpKind::Const {
+    if f.kind(op) == OpKind::Const {
         return false;
     }
     let results = f.op(op).outputs();

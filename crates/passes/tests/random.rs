@@ -15,8 +15,7 @@ use programs::{Rng, random};
 use proptest::prelude::*;
 
 /// Passes whose purpose is another interface, or that ask for options.
-const LEFT_OUT: &[&str] =
-    &["common::materialize_symbolic_shape_program", "mil_backend::adjust_io_to_supported_types"];
+const LEFT_OUT: &[&str] = &["common::materialize_symbolic_shape_program", "mil_backend::adjust_io_to_supported_types"];
 
 /// Names and types of inputs and outputs.
 fn interface(program: &Program) -> Vec<(String, Type)> {

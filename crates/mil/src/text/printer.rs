@@ -222,8 +222,9 @@ impl<'a> Printer<'a> {
                 self.put(format_args!(" in {}", clean(&s.module_path)));
             }
         }
-        if !origin.passes.is_empty() {
-            let passes: Vec<String> = origin.passes.iter().map(|p| clean(p)).collect();
+        let passes = origin.passes();
+        if !passes.is_empty() {
+            let passes: Vec<String> = passes.into_iter().map(clean).collect();
             self.put(format_args!("{} by {}", if origin.source.is_some() { ";" } else { " //" }, passes.join(", ")));
         }
     }

@@ -117,14 +117,14 @@ impl Walk<'_> {
             self.broken(Some(op), "the op is in two places");
             return false;
         }
-        let node = self.f.node(op);
+        let node = self.f.link_of(op);
         if node.block != block || node.prev != prev {
             self.broken(Some(op), "the op is said to be in another place");
         }
-        if prev.is_some_and(|p| self.f.node(p).order >= node.order) {
+        if prev.is_some_and(|p| self.f.link_of(p).order >= node.order) {
             self.broken(Some(op), "the op's order key is not above that of the op before");
         }
-        for (i, input) in node.op.inputs.iter().enumerate() {
+        for (i, input) in self.f.op(op).inputs.iter().enumerate() {
             for (k, operand) in input.args.iter().enumerate() {
                 let place = Use::Op { op, input: i as u32, arg: k as u32 };
                 if self.meet(operand.value, operand.use_at, place, Some(op)) {

@@ -119,7 +119,7 @@ impl Narrowing for State<'_> {
     const SUFFIX: &'static str = "fp16";
 
     fn wants(&mut self, f: &Function, op: OpId) -> bool {
-        if LEFT_ALONE.contains(&f.op(op).kind) {
+        if LEFT_ALONE.contains(&f.kind(op)) {
             return false;
         }
         if self.pass.selection.skips(f, op) {
@@ -133,7 +133,7 @@ impl Narrowing for State<'_> {
                 let Some(range) = self.range(f, v) else { continue };
                 overflows |= range.largest > FP16_MAX;
                 if self.target(f, op, input, v).is_some() {
-                    hazards.extend(hazard_of(f.op(op).kind, input, &range));
+                    hazards.extend(hazard_of(f.kind(op), input, &range));
                 }
             }
         }
@@ -149,7 +149,7 @@ impl Narrowing for State<'_> {
     }
 
     fn target(&self, f: &Function, op: OpId, input: &str, v: ValueId) -> Option<Target> {
-        let kind = f.op(op).kind;
+        let kind = f.kind(op);
         let is_float = f.ty(v).as_tensor().is_some_and(|t| t.dtype == DType::Fp32);
         let mixed = f.opset >= Opset::Ios17 && is_mixed(kind, input);
         let takes = is_float && !mixed && schema::accepts(kind, f.opset, input, DType::Fp16);
@@ -189,12 +189,12 @@ impl State<'_> {
         let results = coremill_interp::evaluate_op(f, op).ok()?;
         let data = results.iter().filter_map(Const::as_data).filter(|d| d.dtype() == DType::Fp32);
         let largest = data.map(|d| Range::of(d).largest).fold(0.0, f32::max);
-        (largest > FP16_MAX).then(|| Hazard::result(f.op(op).kind, largest))
+        (largest > FP16_MAX).then(|| Hazard::result(f.kind(op), largest))
     }
 
     /// Records whether what the op gives may be out of range: it makes such values, or passes them on.
     fn flow(&mut self, f: &Function, op: OpId, makes: bool) {
-        let passes = self.is_wide(f, op) && !is_bounded(f.op(op).kind);
+        let passes = self.is_wide(f, op) && !is_bounded(f.kind(op));
         if makes || passes {
             self.wide.extend(f.op(op).outputs().iter().copied());
         }

@@ -49,12 +49,12 @@ impl Narrowing for Int16<'_> {
         use OpKind::{Gather, GatherAlongAxis, GatherNd, Squeeze, Topk};
         // Before ios17 there is no cast to 16 bits, whatever a gather takes.
         f.opset >= Opset::Ios17
-            && matches!(f.op(op).kind, Gather | GatherAlongAxis | GatherNd | Squeeze | Topk)
+            && matches!(f.kind(op), Gather | GatherAlongAxis | GatherNd | Squeeze | Topk)
             && !self.selection.skips(f, op)
     }
 
     fn target(&self, f: &Function, op: OpId, input: &str, v: ValueId) -> Option<Target> {
-        let kind = f.op(op).kind;
+        let kind = f.kind(op);
         if f.ty(v).dtype() == Some(DType::String) {
             let is_int32 = f.const_value(v).and_then(Const::as_str) == Some("int32");
             return (is_int32 && kind == OpKind::Topk && indices_fit(f, op)).then_some(Target::Text("uint16"));
@@ -97,7 +97,7 @@ fn type_that_fits(f: &Function, v: ValueId) -> Option<DType> {
 fn is_short_axis(f: &Function, op: OpId) -> bool {
     let Some(shape) = f.op(op).arg("x").and_then(|x| f.ty(x).shape()) else { return false };
     let is_short = |d: usize| shape.get(d).and_then(|d| d.known()).is_some_and(|n| n <= i16::MAX as u64);
-    match f.op(op).kind {
+    match f.kind(op) {
         OpKind::GatherNd => (0..shape.rank()).all(is_short),
         _ => axis(f, op, 0).is_some_and(is_short),
     }

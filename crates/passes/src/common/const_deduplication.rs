@@ -80,7 +80,7 @@ impl ConstDeduplication {
     fn share_constexprs(&self, f: &mut Function, block: BlockId, cx: &mut PassContext) {
         let mut seen: FxHashMap<String, OpId> = FxHashMap::default();
         for op in f.ops_in(block).collect::<Vec<_>>() {
-            if !schema_of(f.op(op).kind).is_some_and(|s| s.flags.has(Flags::CONSTEXPR)) {
+            if !schema_of(f.kind(op)).is_some_and(|s| s.flags.has(Flags::CONSTEXPR)) {
                 continue;
             }
             let key = self.constexpr_key(f, op);

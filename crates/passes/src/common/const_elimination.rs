@@ -68,7 +68,7 @@ impl Rewrite for ConstElimination {
     }
 
     fn find(&self, f: &Function, op: OpId) -> Option<Patch> {
-        if !schema_of(f.op(op).kind)?.flags.has(Flags::FOLDABLE) {
+        if !schema_of(f.kind(op))?.flags.has(Flags::FOLDABLE) {
             return None;
         }
         let outputs = f.op(op).outputs();

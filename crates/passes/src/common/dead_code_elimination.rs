@@ -50,7 +50,7 @@ fn sweep(f: &mut Function, block: BlockId, cx: &mut PassContext) {
 /// An op without results does its work by being there.
 fn is_dead(f: &Function, op: OpId) -> bool {
     let outputs = f.op(op).outputs();
-    !outputs.is_empty() && outputs.iter().all(|&v| f.value(v).uses().is_empty()) && !writes_state(f.op(op).kind)
+    !outputs.is_empty() && outputs.iter().all(|&v| f.value(v).uses().is_empty()) && !writes_state(f.kind(op))
 }
 
 fn writes_state(kind: OpKind) -> bool {

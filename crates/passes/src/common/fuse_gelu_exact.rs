@@ -36,7 +36,7 @@ impl Rewrite for FuseGeluExact {
     fn find(&self, f: &Function, erf: OpId) -> Option<Patch> {
         let scaled = f.op(erf).arg("x")?;
         let scale = f.producer(scaled).filter(|_| only_user_of_kind(f, scaled, OpKind::Erf) == Some(erf))?;
-        let x = match f.op(scale).kind {
+        let x = match f.kind(scale) {
             OpKind::RealDiv => f
                 .op(scale)
                 .arg("x")

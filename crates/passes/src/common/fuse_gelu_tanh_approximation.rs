@@ -52,7 +52,7 @@ impl Rewrite for FuseGeluTanhApproximation {
         }
         let cube = f.op(power).output();
         for (v, user) in [(scaled, tanh), (sum, scale), (cubic, add), (cube, weigh)] {
-            only_user_of_kind(f, v, f.op(user).kind).filter(|&op| op == user)?;
+            only_user_of_kind(f, v, f.kind(user)).filter(|&op| op == user)?;
         }
         gelu(f, x, tanh, &[scale, add, weigh, power], "TANH_APPROXIMATION", "gelu_by_tanh")
     }

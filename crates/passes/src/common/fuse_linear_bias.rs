@@ -35,7 +35,7 @@ impl Rewrite for FuseLinearBias {
 
     fn find(&self, f: &Function, linear: OpId) -> Option<Patch> {
         let result = f.op(linear).output();
-        let outer = f.only_user(result).filter(|&op| matches!(f.op(op).kind, OpKind::Add | OpKind::Sub))?;
+        let outer = f.only_user(result).filter(|&op| matches!(f.kind(op), OpKind::Add | OpKind::Sub))?;
         let out = f.op(outer).output();
         if f.block_of(outer) != f.block_of(linear) || !same_type(f, result, out) {
             return None;
@@ -46,7 +46,7 @@ impl Rewrite for FuseLinearBias {
         if addend.len() != bias.len() || addend.shape().last() != bias.shape().last() {
             return None;
         }
-        let is_sub = f.op(outer).kind == OpKind::Sub;
+        let is_sub = f.kind(outer) == OpKind::Sub;
         let from_left = f.op(outer).arg("x") == Some(result);
         let of_bias = if is_sub && !from_left { -1.0 } else { 1.0 };
         let of_addend = if is_sub && from_left { -1.0 } else { 1.0 };

@@ -24,7 +24,7 @@ impl Pass for LoopInvariantElimination {
     fn run(&self, program: &mut Program, cx: &mut PassContext) -> Result<(), PassError> {
         for f in program.functions.values_mut() {
             let mut loops: Vec<OpId> = f.all_ops();
-            loops.retain(|&op| f.op(op).kind == OpKind::WhileLoop);
+            loops.retain(|&op| f.kind(op) == OpKind::WhileLoop);
             // Inner loops first: an outer variable may be invariant only once an inner one is gone.
             for op in loops.into_iter().rev() {
                 cx.visited += 1;

@@ -76,7 +76,7 @@ fn passed_through(f: &Function, op: OpId) -> Option<ValueId> {
     use OpKind::*;
     let x = f.op(op).arg("x")?;
     let out = f.op(op).output();
-    let kind = f.op(op).kind;
+    let kind = f.kind(op);
     let holds = match kind {
         Add => return neutral_operand(f, op, Some(0.0), 0.0),
         Mul => return neutral_operand(f, op, Some(1.0), 1.0),
@@ -107,7 +107,7 @@ fn neutral_operand(f: &Function, op: OpId, left: Option<f64>, right: f64) -> Opt
         return None;
     };
     // `floor_div` by one rounds a float down: only integers come back.
-    let rounds = f.op(op).kind == OpKind::FloorDiv && f.ty(other).dtype().is_some_and(|d| d.is_float());
+    let rounds = f.kind(op) == OpKind::FloorDiv && f.ty(other).dtype().is_some_and(|d| d.is_float());
     (!rounds && same_type(f, other, f.op(op).output())).then_some(other)
 }
 

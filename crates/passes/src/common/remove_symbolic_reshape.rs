@@ -37,7 +37,7 @@ impl Rewrite for RemoveSymbolicReshape {
         let reshape = f.op(op);
         let shape = reshape.arg("shape")?;
         let maker = f.producer(shape)?;
-        let known = f.op(maker).kind == OpKind::ConstSymbolic || extents_of(f, shape).is_some();
+        let known = f.kind(maker) == OpKind::ConstSymbolic || extents_of(f, shape).is_some();
         if !known || f.const_value(shape).is_some() || f.value(shape).uses().len() > 1 {
             return None;
         }

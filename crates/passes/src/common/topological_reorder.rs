@@ -40,7 +40,7 @@ fn reorder(f: &mut Function, block: BlockId, cx: &mut PassContext) {
     // Users stand below: going upwards, each op finds its users where they will stay.
     for op in ops.into_iter().rev() {
         cx.visited += 1;
-        match f.op(op).kind {
+        match f.kind(op) {
             OpKind::Const => continue,
             OpKind::Cast | OpKind::Transpose => {}
             _ => {

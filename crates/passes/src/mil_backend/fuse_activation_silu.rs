@@ -32,7 +32,7 @@ impl Rewrite for FuseActivationSilu {
 
     fn find(&self, f: &Function, sigmoid: OpId) -> Option<Patch> {
         let (x, gate) = (f.op(sigmoid).arg("x")?, f.op(sigmoid).output());
-        let mul = f.only_user(gate).filter(|&op| f.op(op).kind == OpKind::Mul)?;
+        let mul = f.only_user(gate).filter(|&op| f.kind(op) == OpKind::Mul)?;
         let factors = (f.op(mul).arg("x")?, f.op(mul).arg("y")?);
         if factors != (x, gate) && factors != (gate, x) {
             return None;

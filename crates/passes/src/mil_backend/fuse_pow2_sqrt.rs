@@ -36,8 +36,8 @@ impl Rewrite for FusePow2Sqrt {
     fn find(&self, f: &Function, outer: OpId) -> Option<Patch> {
         let between = f.op(outer).arg("x")?;
         let inner = f.producer(between)?;
-        let square_of_root = is_square(f, outer) && f.op(inner).kind == OpKind::Sqrt;
-        let root_of_square = f.op(outer).kind == OpKind::Sqrt && is_square(f, inner);
+        let square_of_root = is_square(f, outer) && f.kind(inner) == OpKind::Sqrt;
+        let root_of_square = f.kind(outer) == OpKind::Sqrt && is_square(f, inner);
         if !(square_of_root || root_of_square) || f.only_user(between) != Some(outer) {
             return None;
         }
@@ -53,5 +53,5 @@ impl Rewrite for FusePow2Sqrt {
 
 fn is_square(f: &Function, op: OpId) -> bool {
     let exponent = || f.const_arg(op, "y").and_then(Const::as_data).and_then(|d| d.to_f64s());
-    f.op(op).kind == OpKind::Pow && exponent().is_some_and(|v| !v.is_empty() && v.iter().all(|&v| v == 2.0))
+    f.kind(op) == OpKind::Pow && exponent().is_some_and(|v| !v.is_empty() && v.iter().all(|&v| v == 2.0))
 }
