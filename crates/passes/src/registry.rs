@@ -24,6 +24,8 @@ const PASSES: &[&PassInfo] = &[
     &common::fuse_gelu_tanh_approximation::PASS,
     &common::fuse_leaky_relu::PASS,
     &common::fuse_linear_bias::PASS,
+    &common::fuse_dilated_conv::PASS,
+    &common::fuse_pad_conv::PASS,
     &common::fuse_prelu::PASS,
     &common::prelu_to_lrelu::PASS,
     &common::fuse_squeeze_expand_dims::PASS,
