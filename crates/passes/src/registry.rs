@@ -38,6 +38,7 @@ const PASSES: &[&PassInfo] = &[
     &mil_backend::fuse_activation_silu::PASS,
     &mil_backend::fuse_pow2_sqrt::PASS,
     &mil_backend::sanitize_name_strings::PASS,
+    &nn_backend::commingle_loop_vars::PASS,
     &nn_backend::decompose_conv1d::PASS,
     &nn_backend::handle_unused_inputs::PASS,
 ];
