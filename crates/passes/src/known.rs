@@ -1,7 +1,7 @@
 //! Values that are known at compile time though no pass has folded them yet.
 
 use coremill_interp::evaluate;
-use coremill_mil::{Arg, Const, Flags, Function, OpArgs, OpId, ValueId, schema_of};
+use coremill_mil::{Arg, Const, Flags, Function, OpArgs, OpId, OpKind, ValueId, schema_of};
 use rustc_hash::FxHashMap;
 
 /// Ops that are evaluated for one question; a cone of more is left to `common::const_elimination`.
@@ -36,13 +36,16 @@ fn cone_of(f: &Function, v: ValueId) -> Option<Vec<OpId>> {
             continue;
         }
         let schema = schema_of(f.kind(op)).filter(|s| s.flags.has(Flags::FOLDABLE))?;
-        let small = |&v: &ValueId| f.ty(v).shape().and_then(|s| s.elements()).is_some_and(|n| n <= MAX_ELEMENTS);
+        // Another shape for the same elements costs nothing.
+        let shares = matches!(schema.kind, OpKind::Squeeze | OpKind::ExpandDims | OpKind::Reshape);
+        let elements = |v: ValueId| f.ty(v).shape().and_then(|s| s.elements());
+        let small = |&v: &ValueId| elements(v).is_some_and(|n| shares || n <= MAX_ELEMENTS);
         if cone.len() >= MAX_OPS || !f.op(op).outputs().iter().all(small) {
             return None;
         }
         cone.push(op);
         // The extents of a `shape` are known whatever computes its input.
-        if schema.kind != coremill_mil::OpKind::Shape {
+        if schema.kind != OpKind::Shape {
             for v in f.op(op).operands().filter(|&v| f.const_value(v).is_none()) {
                 open.push(f.producer(v)?);
             }

@@ -9,6 +9,7 @@
 //! It deliberately reads no files, prints nothing and takes no time: callers do.
 
 mod common;
+mod conv_fusion;
 mod edit_pipeline;
 mod instrument;
 mod known;

@@ -3,7 +3,7 @@
 //! A rule reads the function and returns a [`Patch`]: ops to make, uses to redirect, ops to erase. Nothing
 //! changes until the driver applies it, so a rule cannot see a half-changed program.
 
-use coremill_mil::{Builder, Const, Function, InferError, OpId, OpKind, Origin, Place, Type, Use, ValueId};
+use coremill_mil::{Builder, Const, Function, InferError, OpId, OpKind, Origin, Place, Type, Use, ValueId, version_of};
 
 use crate::pass::{PassContext, PassError};
 
@@ -104,6 +104,13 @@ impl NewPatchOp {
             self.inputs.push((name, args));
         }
         self
+    }
+
+    /// Gives every parameter of the op's definition what `op` has for it, but for those named.
+    #[must_use]
+    pub fn same_but(self, f: &Function, op: OpId, but: &[&str]) -> NewPatchOp {
+        let inputs = version_of(f.kind(op), f.opset).map_or(&[][..], |v| v.inputs);
+        inputs.iter().filter(|i| !but.contains(&i.name)).fold(self, |new, i| new.same(f, op, i.name))
     }
 
     /// Sets the result types instead of inferring them.

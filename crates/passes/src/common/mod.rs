@@ -1,5 +1,6 @@
 //! The passes that serve every front end: one file each.
 
+pub(crate) mod add_conv_transpose_output_shape;
 pub(crate) mod add_fp16_cast;
 pub(crate) mod add_int16_cast;
 pub(crate) mod cast_optimization;
@@ -9,7 +10,11 @@ pub(crate) mod const_elimination;
 pub(crate) mod dead_code_elimination;
 pub(crate) mod dedup_op_and_var_names;
 pub(crate) mod divide_to_multiply;
+pub(crate) mod fuse_conv_batchnorm;
+pub(crate) mod fuse_conv_bias;
+pub(crate) mod fuse_conv_scale;
 pub(crate) mod fuse_dilated_conv;
+pub(crate) mod fuse_elementwise_to_batchnorm;
 pub(crate) mod fuse_gelu_exact;
 pub(crate) mod fuse_gelu_tanh_approximation;
 pub(crate) mod fuse_leaky_relu;
