@@ -37,6 +37,7 @@ const PASSES: &[&PassInfo] = &[
     &common::fuse_conv_bias::PASS,
     &common::fuse_conv_batchnorm::PASS,
     &common::fuse_elementwise_to_batchnorm::PASS,
+    &common::update_output_dtypes::PASS,
     &common::add_fp16_cast::PASS,
     &common::add_int16_cast::PASS,
     &mil_backend::adjust_io_to_supported_types::PASS,
