@@ -1,0 +1,106 @@
+//! `common::remove_redundant_ops`: an op that computes what an earlier one of its block has computed goes.
+//!
+//! Two ops are the same when they are of one kind, have the same attributes, and read for each parameter the same value, or
+//! constants of fewer than 100 elements that are equal; larger constants are `common::const_deduplication`'s business.
+//! Ops are numbered in program order, so that ops on equal results are found equal too, at the cost of a hash an op.
+//!
+//! Not touched: constants and compressed weights, ops with nested blocks, with other than one result, with state or random numbers, and a second
+//! op whose result is an output of its block.
+
+use coremill_mil::{BlockId, Const, Flags, Function, OpId, OpKind, Program, ValueId, schema_of};
+use rustc_hash::FxHashMap;
+
+use crate::options::Options;
+use crate::pass::{Pass, PassContext, PassError, PassInfo};
+
+pub(crate) const PASS: PassInfo = PassInfo {
+    id: "common::remove_redundant_ops",
+    summary: "Removes ops that compute what an earlier op has computed",
+    options: &[],
+    spec: include_str!("../../specs/common/remove_redundant_ops.mil"),
+    make: |_: &Options| Box::new(RemoveRedundantOps),
+};
+
+/// Constants of as many elements, or more, are the same only when they are one value.
+const LARGE: usize = 100;
+
+struct RemoveRedundantOps;
+
+impl Pass for RemoveRedundantOps {
+    fn run(&self, program: &mut Program, cx: &mut PassContext) -> Result<(), PassError> {
+        for f in program.functions.values_mut() {
+            for block in f.all_blocks() {
+                remove_in(f, block, cx);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn remove_in(f: &mut Function, block: BlockId, cx: &mut PassContext) {
+    // Small constants by value, and ops by what they are, to the first one of each.
+    let mut constants: FxHashMap<String, ValueId> = FxHashMap::default();
+    let mut numbers: FxHashMap<ValueId, ValueId> = FxHashMap::default();
+    let mut first: FxHashMap<Key, ValueId> = FxHashMap::default();
+    for op in f.ops_in(block).collect::<Vec<_>>() {
+        cx.visited += 1;
+        if cx.is_exhausted() {
+            return;
+        }
+        if !may_repeat(f, op) {
+            continue;
+        }
+        let key = key_of(f, op, &mut constants, &mut numbers);
+        let result = f.op(op).output();
+        let Some(&earlier) = first.get(&key) else {
+            first.insert(key, result);
+            continue;
+        };
+        if !f.is_block_output(result) && f.ty(earlier).compatible(f.ty(result)) {
+            f.replace_uses(result, earlier);
+            f.erase(op);
+            cx.rewrites += 1;
+        }
+    }
+}
+
+/// What an op is: kind, attributes, and for each parameter what it reads.
+type Key = (OpKind, String, Vec<(String, Vec<ValueId>)>);
+
+fn may_repeat(f: &Function, op: OpId) -> bool {
+    let pure = schema_of(f.kind(op)).is_some_and(|s| {
+        let f = s.flags;
+        f.has(Flags::PURE)
+            && ![Flags::RANDOM, Flags::READS_STATE, Flags::WRITES_STATE, Flags::CONSTEXPR].iter().any(|&x| f.has(x))
+    });
+    pure && f.kind(op) != OpKind::Const && f.op(op).outputs().len() == 1 && f.op(op).blocks().is_empty()
+}
+
+fn key_of(
+    f: &Function,
+    op: OpId,
+    constants: &mut FxHashMap<String, ValueId>,
+    numbers: &mut FxHashMap<ValueId, ValueId>,
+) -> Key {
+    let attributes = &f.op(op).attributes;
+    let attributes = if attributes.is_empty() { String::new() } else { format!("{attributes:?}") };
+    let mut number = |v: ValueId| {
+        *numbers.entry(v).or_insert_with(|| match small_constant(f, v) {
+            Some(text) => *constants.entry(text).or_insert(v),
+            None => v,
+        })
+    };
+    let mut inputs: Vec<(String, Vec<ValueId>)> =
+        f.op(op).inputs().map(|(name, args)| (name.to_owned(), args.map(&mut number).collect())).collect();
+    inputs.sort();
+    (f.kind(op), attributes, inputs)
+}
+
+/// The value of a small constant, spelled so that equal ones and only these are spelled alike.
+fn small_constant(f: &Function, v: ValueId) -> Option<String> {
+    match f.const_value(v)? {
+        Const::Tensor(d) if d.len() >= LARGE => None,
+        Const::Tensor(d) => Some(format!("{}{:?}{:?}", d.dtype(), d.shape(), d.bytes())),
+        other => Some(format!("{other:?}")),
+    }
+}
