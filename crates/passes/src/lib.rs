@@ -16,6 +16,7 @@ mod known;
 mod manager;
 mod matching;
 mod mil_backend;
+mod names;
 mod narrow;
 mod nn_backend;
 mod options;

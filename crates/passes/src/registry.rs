@@ -37,6 +37,7 @@ const PASSES: &[&PassInfo] = &[
     &common::fuse_conv_bias::PASS,
     &common::fuse_conv_batchnorm::PASS,
     &common::fuse_elementwise_to_batchnorm::PASS,
+    &common::sanitize_input_output_names::PASS,
     &common::update_output_dtypes::PASS,
     &common::remove_redundant_ops::PASS,
     &common::add_fp16_cast::PASS,

@@ -33,6 +33,7 @@ pub(crate) mod noop_elimination;
 pub(crate) mod prelu_to_lrelu;
 pub(crate) mod remove_redundant_ops;
 pub(crate) mod remove_symbolic_reshape;
+pub(crate) mod sanitize_input_output_names;
 pub(crate) mod topological_reorder;
 pub(crate) mod update_output_dtypes;
 pub(crate) mod use_reflection_padding;
