@@ -11,6 +11,7 @@
 mod common;
 mod conv_fusion;
 mod edit_pipeline;
+mod index_ops;
 mod instrument;
 mod known;
 mod manager;

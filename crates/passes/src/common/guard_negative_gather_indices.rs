@@ -8,10 +8,11 @@
 use coremill_mil::{Const, Function, OpId, OpKind, Opset, Program, Type, ValueId};
 use coremill_tensor::DType;
 
+use crate::index_ops::IndexOps;
 use crate::matching::is_about;
 use crate::options::Options;
 use crate::pass::{Pass, PassContext, PassError, PassInfo};
-use crate::patch::{NewPatchOp, Patch, PatchValue};
+use crate::patch::{NewPatchOp, Patch};
 use crate::rewrite::{Rewrite, rewrite};
 
 pub(crate) const PASS: PassInfo = PassInfo {
@@ -48,10 +49,9 @@ impl Rewrite for GuardNegativeGatherIndices {
         };
         let mut patch = Patch::before(f, gather, "signed_indices");
         let base = f.value(f.op(gather).output()).name.clone();
-        let mut m = Maker { patch: &mut patch, base: &base };
+        let mut m = IndexOps { patch: &mut patch, base: &base };
         let signed = if dtype == DType::Int32 { indices.into() } else { m.cast(indices.into(), "int32") };
-        let positive =
-            m.make(OpKind::GreaterEqual, "is_positive", |op| op.input("x", signed).literal("y", Const::int32(0)));
+        let positive = m.is_positive(signed);
         // `shape` takes no integers but int32; what it gives does not depend on the elements.
         let plain = matches!(f.ty(x).dtype()?, DType::Fp16 | DType::Fp32 | DType::Int32 | DType::Bool);
         let for_shape = if plain { x.into() } else { m.cast(x.into(), "bool") };
@@ -72,9 +72,7 @@ impl Rewrite for GuardNegativeGatherIndices {
                 })
             }
         };
-        let from_end = m.make(OpKind::Add, "from_end", |op| op.input("x", signed).input("y", size));
-        let guarded =
-            m.make(OpKind::Select, "indices", |op| op.input("cond", positive).input("a", signed).input("b", from_end));
+        let guarded = m.guarded(signed, positive, size);
         let new = NewPatchOp::new(f.kind(gather), base.clone()).same_but(f, gather, &["indices"]);
         let new = patch.make(new.input("indices", guarded));
         patch.replace_op(f, gather, new);
@@ -98,30 +96,4 @@ fn is_guarded(f: &Function, indices: ValueId) -> bool {
         Some(is_about(f, to, 0.0) && f.op(select).arg("a") == Some(of))
     };
     guard().unwrap_or(false)
-}
-
-/// Makes ops whose names begin with that of the gather.
-struct Maker<'p> {
-    patch: &'p mut Patch,
-    base: &'p str,
-}
-
-impl Maker<'_> {
-    fn make(&mut self, kind: OpKind, what: &str, fill: impl FnOnce(NewPatchOp) -> NewPatchOp) -> PatchValue {
-        self.patch.make(fill(NewPatchOp::new(kind, format!("{}_{what}", self.base))))
-    }
-
-    fn cast(&mut self, x: PatchValue, dtype: &str) -> PatchValue {
-        self.make(OpKind::Cast, &format!("as_{dtype}"), |op| op.input("x", x).literal("dtype", Const::string(dtype)))
-    }
-
-    /// The element of a vector at this place.
-    fn at(&mut self, x: PatchValue, place: i32) -> PatchValue {
-        self.make(OpKind::SliceByIndex, "size", |op| {
-            op.input("x", x)
-                .literal("begin", Const::int32s(&[place]))
-                .literal("end", Const::int32s(&[0]))
-                .literal("squeeze_mask", Const::bools(&[true]))
-        })
-    }
 }
