@@ -42,6 +42,7 @@ const PASSES: &[&PassInfo] = &[
     &common::remove_redundant_ops::PASS,
     &common::fuse_matmul_weight_bias::PASS,
     &common::select_optimization::PASS,
+    &common::fuse_layernorm_or_instancenorm::PASS,
     &common::fuse_reduce_mean::PASS,
     &common::rank0_expand_dims_swap::PASS,
     &common::fuse_gelu_sigmoid_approximation::PASS,

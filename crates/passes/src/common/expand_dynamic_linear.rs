@@ -62,7 +62,7 @@ impl Rewrite for ExpandDynamicLinear {
         let mut patch = Patch::before(f, linear, "computed_operand");
         let new = if is_static(f, weight) {
             let ty = f.ty(weight).as_tensor()?;
-            let outputs = ty.shape.get(0)?.known()? as usize;
+            let outputs = ty.shape.first()?.known()? as usize;
             let zeros = float_const(ty.dtype, &[outputs], vec![0.0; outputs])?;
             NewPatchOp::new(OpKind::Linear, inner).input("x", x).input("weight", weight).literal("bias", zeros)
         } else {

@@ -19,6 +19,7 @@ pub(crate) mod fuse_elementwise_to_batchnorm;
 pub(crate) mod fuse_gelu_exact;
 pub(crate) mod fuse_gelu_sigmoid_approximation;
 pub(crate) mod fuse_gelu_tanh_approximation;
+pub(crate) mod fuse_layernorm_or_instancenorm;
 pub(crate) mod fuse_leaky_relu;
 pub(crate) mod fuse_linear_bias;
 pub(crate) mod fuse_matmul_weight_bias;
