@@ -14,6 +14,7 @@ const PASSES: &[&PassInfo] = &[
     &common::merge_consecutive_relus::PASS,
     &common::merge_consecutive_reshapes::PASS,
     &common::merge_consecutive_transposes::PASS,
+    &common::reduce_transposes::PASS,
     &common::dedup_op_and_var_names::PASS,
     &common::dead_code_elimination::PASS,
     &common::cast_optimization::PASS,

@@ -38,6 +38,7 @@ pub(crate) mod merge_consecutive_transposes;
 pub(crate) mod noop_elimination;
 pub(crate) mod prelu_to_lrelu;
 pub(crate) mod rank0_expand_dims_swap;
+pub(crate) mod reduce_transposes;
 pub(crate) mod remove_redundant_ops;
 pub(crate) mod remove_symbolic_reshape;
 pub(crate) mod sanitize_input_output_names;

@@ -68,6 +68,9 @@ impl Given<'_> {
 /// The result of an op; `None` for one that is not here.
 pub(crate) fn compute(f: &Function, op: OpId, values: &HashMap<ValueId, Const>) -> Option<Vec<Const>> {
     let given = Given { f, op, values };
+    if f.op(op).kind == OpKind::Split {
+        return split(&given)?.into_iter().zip(f.op(op).outputs()).map(|(t, &v)| typed(f, v, t)).collect();
+    }
     let t = match f.op(op).kind {
         OpKind::Conv => conv(&given)?,
         OpKind::Pad => pad(&given)?,
@@ -81,14 +84,93 @@ pub(crate) fn compute(f: &Function, op: OpId, values: &HashMap<ValueId, Const>) 
             let alpha = given.value("alpha")?.as_f64()?;
             activation(&given, |x, _| if x >= 0.0 { x } else { x * alpha })?
         }
+        OpKind::SoftplusParametric => {
+            let (alpha, beta) = (given.tensor("alpha")?, given.tensor("beta")?);
+            let at = |t: &Tensor, index: &[i64]| t.elements[index[1] as usize];
+            activation(&given, |x, index| at(&alpha, index) * (at(&beta, index) * x).exp().ln_1p())?
+        }
+        OpKind::Clip => {
+            let (low, high) = (given.value("alpha")?.as_f64()?, given.value("beta")?.as_f64()?);
+            activation(&given, |x, _| x.max(low).min(high))?
+        }
+        OpKind::Softmax => softmax(&given)?,
+        OpKind::ReduceSum => reduce(&given, |v| v.iter().sum())?,
+        OpKind::ReduceMean => reduce(&given, |v| v.iter().sum::<f64>() / v.len() as f64)?,
+        OpKind::ReduceMax => reduce(&given, |v| v.iter().copied().fold(f64::NEG_INFINITY, f64::max))?,
         _ => return None,
     };
-    let data = match f.ty(f.op(op).output()).dtype()? {
+    Some(vec![typed(f, f.op(op).output(), t)?])
+}
+
+/// The numbers in the element type that the value has.
+fn typed(f: &Function, v: ValueId, t: Tensor) -> Option<Const> {
+    let data = match f.ty(v).dtype()? {
         DType::Fp16 => Data::from_vec(&t.shape, t.elements.into_iter().map(f16::from_f64).collect::<Vec<_>>()),
         DType::Fp32 => Data::from_vec(&t.shape, t.elements.into_iter().map(|v| v as f32).collect::<Vec<_>>()),
         _ => return None,
     };
-    Some(vec![Const::Tensor(data)])
+    Some(Const::Tensor(data))
+}
+
+/// An axis counted from the front.
+fn front(axis: i64, rank: usize) -> usize {
+    axis.rem_euclid(rank as i64) as usize
+}
+
+/// The elements that differ from `index` in the places of `axes` only.
+fn line(x: &Tensor, axes: &[usize], index: &[i64]) -> Vec<f64> {
+    let shape: Vec<usize> = axes.iter().map(|&a| x.shape[a]).collect();
+    let along = Tensor::build(shape, |steps| {
+        let mut at = index.to_vec();
+        axes.iter().zip(steps).for_each(|(&a, &step)| at[a] = step);
+        x.at(&at).unwrap_or(f64::NAN)
+    });
+    along.elements
+}
+
+fn softmax(given: &Given<'_>) -> Option<Tensor> {
+    let x = given.tensor("x")?;
+    let axis = front(given.value("axis").and_then(Const::as_i64).unwrap_or(-1), x.shape.len());
+    activation(given, |v, index| v.exp() / line(&x, &[axis], index).iter().map(|v| v.exp()).sum::<f64>())
+}
+
+fn reduce(given: &Given<'_>, of: impl Fn(&[f64]) -> f64) -> Option<Tensor> {
+    let x = given.tensor("x")?;
+    let rank = x.shape.len();
+    let axes: Vec<usize> = match given.ints("axes") {
+        Some(axes) => axes.into_iter().map(|a| front(a, rank)).collect(),
+        None => (0..rank).collect(),
+    };
+    let keep = given.value("keep_dims").and_then(Const::as_bool).unwrap_or(false);
+    let ones = x.shape.iter().enumerate().map(|(i, &d)| if axes.contains(&i) { 1 } else { d }).collect();
+    let mut t = Tensor::build(ones, |index| of(&line(&x, &axes, index)));
+    if !keep {
+        t.shape = t.shape.iter().enumerate().filter(|(i, _)| !axes.contains(i)).map(|(_, &d)| d).collect();
+    }
+    Some(t)
+}
+
+fn split(given: &Given<'_>) -> Option<Vec<Tensor>> {
+    let x = given.tensor("x")?;
+    let axis = front(given.value("axis")?.as_i64()?, x.shape.len());
+    let sizes = match (given.ints("split_sizes"), given.value("num_splits").and_then(Const::as_i64)) {
+        (Some(sizes), _) => sizes,
+        (None, Some(n)) if n > 0 => vec![x.shape[axis] as i64 / n; n as usize],
+        _ => return None,
+    };
+    let mut start = 0;
+    let part = |size: i64| {
+        let mut shape = x.shape.clone();
+        shape[axis] = size as usize;
+        let t = Tensor::build(shape, |index| {
+            let mut at = index.to_vec();
+            at[axis] += start;
+            x.at(&at).unwrap_or(f64::NAN)
+        });
+        start += size;
+        t
+    };
+    Some(sizes.into_iter().map(part).collect())
 }
 
 fn activation(given: &Given<'_>, of: impl Fn(f64, &[i64]) -> f64) -> Option<Tensor> {
