@@ -44,7 +44,7 @@ pub(super) fn find_norm(f: &Function, mean: OpId) -> Option<Norm<'_>> {
     let axes = kept_axes(f, mean)?;
     let start = Start { f, x, mean, rank: ty.rank(), dtype: ty.dtype, axes };
     let found = match f.kind(mean) {
-        OpKind::ReduceSum => start.from_sums(),
+        OpKind::ReduceSum => start.by_sums(),
         _ => start
             .affine()
             .or_else(|| start.divided())
@@ -241,7 +241,7 @@ impl<'a> Start<'a> {
     }
 
     /// The reduction is a sum: `mean = sum(x) / n`, `variance = sum(x^2) / n - mean^2`.
-    fn from_sums(&self) -> Option<Norm<'a>> {
+    fn by_sums(&self) -> Option<Norm<'a>> {
         let f = self.f;
         let count = count_along(f, self.mean)?;
         let divided = |sum: OpId| {
