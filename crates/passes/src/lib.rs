@@ -30,6 +30,7 @@ mod range;
 mod registry;
 mod rewrite;
 mod selection;
+mod state_ops;
 
 pub use edit_pipeline::{EditError, EditParseError, PipelineEdit, Side, StepRef};
 pub use instrument::{Instrument, StepInfo, StepOutcome};
