@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use coremill_executorch::compile_spec::{CompileSpec, CompileSpecs, CoreMlOptions, ModelType, keys};
+use coremill_executorch::compile_spec::{CompileSpec, CompileSpecs, ComputePrecision, CoreMlOptions, ModelType, keys};
 use coremill_executorch::pte::PteFile;
 use coremill_mil::{Opset, Program, refine};
 use coremill_mlpackage::{Content, Model, write_file};
@@ -146,7 +146,9 @@ impl Session<'_> {
             self.note(Note::ChosenOpset(chosen));
         }
         self.run_whole(&frontend_for(&plan.pipeline), &mut program)?;
-        self.through(&plan.pipeline, &mut program, &file)?;
+        let mut pipeline = plan.pipeline.clone();
+        half_outputs(&mut pipeline, &plan.options, &program);
+        self.through(&pipeline, &mut program, &file)?;
         let model = Box::new(Model::new(program, &source, describe));
         Ok(Output::Model { model, method, specs: plan.specs })
     }
@@ -198,6 +200,23 @@ impl Session<'_> {
         Ok(Output::Program { pte: Box::new(pte), only })
     }
 }
+
+/// In half precision, from ios16 on, float32 outputs become float16 where the pipeline has the pass for it and nothing
+/// else is asked of it: so coremltools has it, and the runtime converts for its caller.
+fn half_outputs(pipeline: &mut Pipeline, options: &CoreMlOptions, program: &Program) {
+    let asked = pipeline.steps.iter().any(|s| s.id == OUTPUT_TYPES && !s.options.is_empty());
+    let half = options.model_compute_precision == ComputePrecision::Float16;
+    let mut functions = program.functions.values();
+    let Some(f) = functions.next().filter(|f| half && !asked && f.opset >= Opset::Ios16) else { return };
+    let types: Vec<&str> =
+        f.outputs().map(|v| if f.ty(v).dtype() == Some(DType::Fp32) { "fp16" } else { "keep" }).collect();
+    if functions.next().is_none() {
+        pipeline.set_option(OUTPUT_TYPES, "output_types", &serde_json::json!(types));
+    }
+}
+
+/// The pass that changes the element types of outputs.
+const OUTPUT_TYPES: &str = "common::update_output_dtypes";
 
 /// Does any op give half precision?
 fn computes_in_half(program: &Program) -> bool {
