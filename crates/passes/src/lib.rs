@@ -26,6 +26,7 @@ mod patch;
 mod peer_passes;
 mod pipeline;
 mod presets;
+mod quantization;
 mod range;
 mod registry;
 mod rewrite;

@@ -31,6 +31,7 @@ pub struct NewPatchOp {
     kind: OpKind,
     name: String,
     inputs: Vec<(&'static str, Vec<PatchArg>)>,
+    attributes: Vec<(&'static str, Const)>,
     types: Option<Vec<Type>>,
 }
 
@@ -63,7 +64,7 @@ impl From<ValueId> for PatchValue {
 impl NewPatchOp {
     /// An op of this kind; `name` is the preferred name of its result.
     pub fn new(kind: OpKind, name: impl Into<String>) -> NewPatchOp {
-        NewPatchOp { kind, name: name.into(), inputs: Vec::new(), types: None }
+        NewPatchOp { kind, name: name.into(), inputs: Vec::new(), attributes: Vec::new(), types: None }
     }
 
     /// Gives a parameter a value.
@@ -84,6 +85,13 @@ impl NewPatchOp {
     #[must_use]
     pub fn literal(mut self, name: &'static str, c: Const) -> NewPatchOp {
         self.inputs.push((name, vec![PatchArg::Const(c)]));
+        self
+    }
+
+    /// Gives a parameter a constant as an attribute, which is how `constexpr_*` ops of ios16 take theirs.
+    #[must_use]
+    pub fn attribute(mut self, name: &'static str, c: Const) -> NewPatchOp {
+        self.attributes.push((name, c));
         self
     }
 
@@ -265,6 +273,9 @@ fn make(
             Ok([Err(c)]) => op.literal(name, c),
             Err(many) => op.list(name, &many.into_iter().filter_map(Result::ok).collect::<Vec<_>>()),
         };
+    }
+    for (name, value) in new.attributes {
+        op = op.attribute(name, value);
     }
     if let Some(types) = new.types {
         op = op.types(types);

@@ -37,13 +37,8 @@ pub const PRESETS: &[Preset] = &[
 /// Steps of the named pipelines that are not here yet and are left out of them, with what is lost by that.
 const NOT_RUN_YET: &[(&str, &str)] = &[
     ("common::lower_complex_dialect_ops", "lowering makes no op of the complex dialect, and the verifier reports one"),
-    ("common::int_op_canonicalization", "a reshape of quantized data stays one of floats"),
-    ("common::nullify_redundant_quantization_zero_point", "zero points stay as they are"),
-    ("common::dequantize_quantize_pair_elimination", "pairs that cancel stay"),
     ("common::distributive_quantized_binary_op_scale_normalization", "scales of quantized sums stay as they are"),
-    ("common::dequantize_to_constexpr", "a dequantize of a constant stays an op of the program"),
     ("common::canonicalize_quantized_lut_pattern", "quantized tables stay as they are"),
-    ("common::merge_affine_dequantize_with_consecutive_ops", "ops on a compressed weight stay behind it"),
     ("common::image_input_preprocess", "no input is described as an image"),
     ("torch::torch_upsample_to_core_upsample", "lowering makes no op of the torch dialect"),
     ("torch::torch_tensor_assign_to_core", "lowering makes no op of the torch dialect"),

@@ -30,7 +30,7 @@ impl Pass for DetectConcatInterleave {
 }
 
 fn extents(f: &Function, v: ValueId) -> Option<Vec<usize>> {
-    Some(f.ty(v).shape()?.to_known()?.into_iter().map(|d| d as usize).collect())
+    f.ty(v).shape()?.to_known()
 }
 
 impl Rewrite for DetectConcatInterleave {
