@@ -106,8 +106,14 @@ impl NewPatchOp {
 
     /// Gives the parameter what `op` has for it, if anything.
     #[must_use]
-    pub fn same(mut self, f: &Function, op: OpId, name: &'static str) -> NewPatchOp {
-        let args: Vec<PatchArg> = f.op(op).args(name).map(|v| PatchArg::Value(v.into())).collect();
+    pub fn same(self, f: &Function, op: OpId, name: &'static str) -> NewPatchOp {
+        self.same_as(f, op, name, name)
+    }
+
+    /// Gives the parameter what `op` has for another one, if anything.
+    #[must_use]
+    pub fn same_as(mut self, f: &Function, op: OpId, from: &str, name: &'static str) -> NewPatchOp {
+        let args: Vec<PatchArg> = f.op(op).args(from).map(|v| PatchArg::Value(v.into())).collect();
         if !args.is_empty() {
             self.inputs.push((name, args));
         }
@@ -221,6 +227,8 @@ impl Patch {
                     }
                     touched.extend(f.producer(new));
                 }
+                // A rule may name an op twice, when two of its parts are one.
+                Step::Erase(op) if !f.is_live(op) => {}
                 Step::Erase(op) => {
                     let makers: Vec<OpId> = f.op(op).operands().filter_map(|v| f.producer(v)).collect();
                     f.erase(op);

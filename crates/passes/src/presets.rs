@@ -37,8 +37,6 @@ pub const PRESETS: &[Preset] = &[
 /// Steps of the named pipelines that are not here yet and are left out of them, with what is lost by that.
 const NOT_RUN_YET: &[(&str, &str)] = &[
     ("common::lower_complex_dialect_ops", "lowering makes no op of the complex dialect, and the verifier reports one"),
-    ("common::distributive_quantized_binary_op_scale_normalization", "scales of quantized sums stay as they are"),
-    ("common::canonicalize_quantized_lut_pattern", "quantized tables stay as they are"),
     ("common::image_input_preprocess", "no input is described as an image"),
     ("torch::torch_upsample_to_core_upsample", "lowering makes no op of the torch dialect"),
     ("torch::torch_tensor_assign_to_core", "lowering makes no op of the torch dialect"),

@@ -65,6 +65,8 @@ const PASSES: &[&PassInfo] = &[
     &common::add_int16_cast::PASS,
     &common::guard_negative_gather_indices::PASS,
     &mil_backend::adjust_io_to_supported_types::PASS,
+    &common::distributive_quantized_binary_op_scale_normalization::PASS,
+    &common::canonicalize_quantized_lut_pattern::PASS,
     &common::materialize_symbolic_shape_program::PASS,
     &common::scaled_dot_product_attention_sliced_q::PASS,
     &mil_backend::decompose_const_base2_pow::PASS,
