@@ -56,8 +56,13 @@ fn run(pass: &PassInfo, case: &SpecCase, program: &mut Program) -> bool {
 }
 
 /// Changes that are meant to change numbers: the interface's element type, and the root of a negative number.
-const CHANGES_VALUES: &[&str] =
-    &["mil_backend::adjust_io_to_supported_types", "mil_backend::fuse_pow2_sqrt", "common::update_output_dtypes"];
+const CHANGES_VALUES: &[&str] = &[
+    "mil_backend::adjust_io_to_supported_types",
+    "mil_backend::fuse_pow2_sqrt",
+    "mil_backend::insert_image_preprocessing_ops",
+    "common::image_input_preprocess",
+    "common::update_output_dtypes",
+];
 
 /// Did the evaluator run the program? Then it computed the same before and after.
 fn check_values(pass: &PassInfo, case: &SpecCase, before: &Program, after: &Program) -> bool {

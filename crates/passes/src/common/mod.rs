@@ -39,6 +39,7 @@ pub(crate) mod fuse_squeeze_expand_dims;
 pub(crate) mod fuse_stack_split;
 pub(crate) mod fuse_transpose_matmul;
 pub(crate) mod guard_negative_gather_indices;
+pub(crate) mod image_input_preprocess;
 pub(crate) mod int_op_canonicalization;
 pub(crate) mod loop_invariant_elimination;
 pub(crate) mod materialize_symbolic_shape_program;
