@@ -44,11 +44,45 @@ def time_peer(model):
     return time.perf_counter() - start
 
 
+def time_default(model, runs):
+    """Seconds of the default pipeline alone: coremill's (fastest of `runs`, as its report says), coremltools' once."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = os.path.join(folder, "report.json")
+        command = [BINARY, "lower", model, "-o", os.path.join(folder, "out.mlpackage"), "--report", report,
+                   "--min-deployment-target", "ios17"]
+        ours = []
+        for _ in range(runs):
+            subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+            steps = [p for p in json.load(open(report))["pipelines"] if p["name"] == "default"][0]["steps"]
+            ours.append(sum(s["seconds"] for s in steps))
+    import coremltools as ct
+    import torch
+    from coremltools.converters.mil.mil.passes.pass_pipeline import PassPipelineManager
+
+    peer, apply = [], PassPipelineManager.apply_pipeline
+
+    def timed(prog, pipeline):
+        start = time.perf_counter()
+        apply(prog, pipeline)
+        if str(pipeline) == "default" or getattr(pipeline, "_pipeline_name", "") == "default":
+            peer.append(time.perf_counter() - start)
+
+    PassPipelineManager.apply_pipeline = staticmethod(timed)
+    program = torch.export.load(model)
+    ct.convert(program.run_decompositions({}), minimum_deployment_target=ct.target.iOS17, skip_model_load=True)
+    return min(ours), peer[0]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", nargs="?", default=os.path.join(ROOT, "examples", "crepe_tiny.pt2"))
     parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--default", action="store_true", help="time the default pipeline alone, on both sides")
     args = parser.parse_args()
+    if args.default:
+        ours, peer = time_default(args.model, args.runs)
+        print(f"default pipeline: coremill {ours * 1e3:.2f} ms, coremltools {peer * 1e3:.0f} ms; {peer / ours:.0f} times as long")
+        return
     ours = time_coremill(args.model, args.runs)
     print(f"coremill: {ours * 1e3:.1f} ms, the whole process, median of {args.runs}")
     try:

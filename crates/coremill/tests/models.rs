@@ -1,4 +1,4 @@
-//! Real models through the seed pipeline, beside what coremltools makes of them.
+//! Real models through the seed and the default pipeline, beside what coremltools makes of them.
 //!
 //! Needs the folder of models (`COREMILL_SHARED`, or `../shared` beside the repository), and says so where it is not
 //! there.
@@ -28,19 +28,18 @@ fn shared() -> Option<PathBuf> {
     shared.join("models").is_dir().then_some(shared)
 }
 
-#[test]
+/// Lowers every model through a pipeline and holds it to coremltools' package of that name.
 #[allow(clippy::print_stdout, reason = "a skipped test says so")]
-fn models_lower_to_the_program_of_coremltools() {
+fn hold_to(package: &str, pipeline: Option<&str>) {
     let Some(shared) = shared() else {
         println!("SKIPPED: the models are not there (set COREMILL_SHARED)");
         return;
     };
-    let pipeline = shared.join("peer/seed_pipeline.json").display().to_string();
+    let pipeline = pipeline.map(|p| shared.join(p).display().to_string());
     let options = LowerOptions {
-        edits: Vec::new(),
-        pipeline: Some(pipeline_from_argument(&pipeline).unwrap()),
-        pass_options: Vec::new(),
+        pipeline: pipeline.map(|p| pipeline_from_argument(&p).unwrap()),
         specs: vec![CompileSpec::new(keys::MIN_DEPLOYMENT_TARGET, "8")],
+        ..LowerOptions::default()
     };
     let out = tempfile::tempdir().unwrap();
     for (name, equal) in MODELS {
@@ -49,7 +48,7 @@ fn models_lower_to_the_program_of_coremltools() {
         let lowered = lowered.unwrap_or_else(|e| panic!("{name}: {e}"));
         let pte = out.path().join(format!("{name}.pte"));
         lowered.save(&pte).unwrap();
-        let theirs = folder.join("seed.mlpackage");
+        let theirs = folder.join(package);
         if !theirs.exists() {
             continue;
         }
@@ -57,7 +56,25 @@ fn models_lower_to_the_program_of_coremltools() {
         assert!(!equal || found.first.is_none(), "{name}: {:?}", found.first);
         let (ours, peer) = found.ops.values().fold((0, 0), |sum, (a, b)| (sum.0 + a, sum.1 + b));
         assert!(ours <= peer, "{name}: {ours} ops against {peer}");
+        let saved = out.path().join(format!("{name}.mlpackage"));
+        lowered.save(&saved).unwrap();
+        let weights = |p: &Path| {
+            let file = p.join("Data/com.apple.CoreML/weights/weight.bin");
+            std::fs::metadata(file).map_or(0, |m| m.len())
+        };
+        let (ours, peer) = (weights(&saved), weights(&theirs));
+        assert!(ours * 100 <= peer * 101, "{name}: {ours} bytes of weights against {peer}");
     }
+}
+
+#[test]
+fn models_through_the_seed_pipeline_are_those_of_coremltools() {
+    hold_to("seed.mlpackage", Some("peer/seed_pipeline.json"));
+}
+
+#[test]
+fn models_through_the_default_pipeline_are_those_of_coremltools() {
+    hold_to("default.mlpackage", None);
 }
 
 #[test]

@@ -32,6 +32,7 @@ mod registry;
 mod rewrite;
 mod selection;
 mod state_ops;
+mod torch;
 
 pub use edit_pipeline::{EditError, EditParseError, PipelineEdit, Side, StepRef};
 pub use instrument::{Instrument, StepInfo, StepOutcome};

@@ -35,11 +35,10 @@ pub const PRESETS: &[Preset] = &[
 ];
 
 /// Steps of the named pipelines that are not here yet and are left out of them, with what is lost by that.
-const NOT_RUN_YET: &[(&str, &str)] = &[
-    ("common::lower_complex_dialect_ops", "lowering makes no op of the complex dialect, and the verifier reports one"),
-    ("torch::torch_upsample_to_core_upsample", "lowering makes no op of the torch dialect"),
-    ("torch::torch_tensor_assign_to_core", "lowering makes no op of the torch dialect"),
-];
+const NOT_RUN_YET: &[(&str, &str)] = &[(
+    "common::lower_complex_dialect_ops",
+    "lowering makes no op of the complex dialect, and the verifier reports one",
+)];
 
 /// What runs before the user's pipeline on a program that was lowered from PyTorch.
 ///

@@ -2,7 +2,7 @@
 
 use crate::pass::PassInfo;
 use crate::peer_passes::PEER_PASSES;
-use crate::{common, mil_backend, nn_backend};
+use crate::{common, mil_backend, nn_backend, torch};
 
 /// Every pass, by namespace, then in the order of the pipelines that use it.
 const PASSES: &[&PassInfo] = &[
@@ -78,6 +78,8 @@ const PASSES: &[&PassInfo] = &[
     &nn_backend::commingle_loop_vars::PASS,
     &nn_backend::decompose_conv1d::PASS,
     &nn_backend::handle_unused_inputs::PASS,
+    &torch::torch_tensor_assign_to_core::PASS,
+    &torch::torch_upsample_to_core_upsample::PASS,
 ];
 
 /// Every pass of coremill's own.
