@@ -9,7 +9,7 @@ use coremill::{Note, Session};
 use coremill_mil::Program;
 use coremill_mil::text::{PrintOptions, print};
 use coremill_passes::find_pass;
-use coremill_report::{Dump, DumpEvent, DumpWhen, Recorder};
+use coremill_report::{Dump, DumpEvent, DumpWhen, Recorder, RunReport};
 
 use crate::args::{EditArgs, WatchArgs};
 use crate::bisect_lines::BisectLines;
@@ -58,6 +58,7 @@ pub(crate) fn watched<T>(
     drop(session);
     drop(dumped);
     let report = recorder.finish();
+    tell_pass_notes(&report);
     if args.print_summary {
         output::say(&report.changes());
     }
@@ -70,6 +71,16 @@ pub(crate) fn watched<T>(
     let value = result?;
     dumps.finish()?;
     Ok(value)
+}
+
+/// What passes have to say, each sentence once.
+fn tell_pass_notes(report: &RunReport) {
+    let mut told = BTreeSet::new();
+    for step in report.pipelines.iter().flat_map(|p| &p.steps) {
+        for note in step.notes.iter().filter(|n| told.insert((step.pass.as_str(), n.as_str()))) {
+            output::say(&format!("note: {}: {note}", step.pass));
+        }
+    }
 }
 
 fn check_ids(ids: &[String]) -> Result<(), Failure> {

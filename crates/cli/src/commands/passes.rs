@@ -88,9 +88,15 @@ fn pipeline(name: &str, as_json: bool) -> Result<String, Failure> {
         return Ok(indented(&preset_json(preset)));
     }
     let mut out = format!("{}: {}\n", preset.name, preset.summary);
-    for (i, id) in preset.steps.iter().enumerate() {
-        let missing = if find_pass(id).is_some() { "" } else { "  (not here yet)" };
-        let _ = writeln!(out, "  {:>2}. {id}{missing}", i + 1);
+    // Numbered as they run, which is what flags that name a step count.
+    let mut number = 0;
+    for id in preset.steps {
+        if find_pass(id).is_some() {
+            number += 1;
+            let _ = writeln!(out, "  {number:>2}. {id}");
+        } else {
+            let _ = writeln!(out, "   -  {id}  (not here yet)");
+        }
     }
     Ok(out)
 }
