@@ -27,7 +27,7 @@ fn the_main_job_gives_a_pte_with_pipeline_specs_names_and_report() {
     let ran = lower(&crepe(), &pte, &[&["--pass-pipeline", &pipeline, "--report", &report], &target[..]].concat()).ok();
     assert_eq!(ran.stdout, "");
     for line in [
-        "Running MIL frontend_pytorch pipeline: 100%|██████████| 2/2 [00:00<00:00, ",
+        "Running MIL frontend_pytorch pipeline: 100%|██████████| 4/4 [00:00<00:00, ",
         "Running MIL executorch_user_pipeline pipeline: 100%|██████████| 9/9 [00:00<00:00, ",
         "Running MIL backend_mlprogram pipeline: 100%|██████████| ",
         "warning: the program stays float32",
