@@ -152,3 +152,27 @@ fn passes_do_what_coremltools_was_recorded_to_do() {
     println!("all: {equal}/{total} equal, {listed} accepted differences");
     assert!(wrong.is_empty(), "{} cases:\n{}", wrong.len(), wrong.join("\n"));
 }
+
+/// Not a case of the corpus: its programs as inputs, since they use ops and types that models seldom have.
+#[test]
+#[allow(clippy::print_stdout, reason = "a skipped test says so")]
+fn recorded_programs_go_through_the_default_pipeline() {
+    let Some(corpus) = whole_corpus() else {
+        println!("SKIPPED: the whole corpus is not there (set COREMILL_SHARED)");
+        return;
+    };
+    let pipeline = coremill_passes::preset("default").expect("there is a default pipeline");
+    let mut wrong = Vec::new();
+    // One in eight: all of them take a minute in a debug build.
+    for (path, bytes) in corpus.iter().filter(|(p, _)| p.ends_with("before.mlmodel")).step_by(8) {
+        let Ok(mut model) = Model::from_mlmodel(path, &bytes.clone().into()) else { continue };
+        let problems =
+            |p: &coremill_mil::Program| coremill_mil::verify::verify_at(p, coremill_mil::verify::Stage::Passes);
+        if !problems(&model.program).is_empty() {
+            continue;
+        }
+        let ran = Session::new().verify_each(true).opt(&mut model, &pipeline);
+        wrong.extend(ran.err().map(|e| format!("{path}: {e}")));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

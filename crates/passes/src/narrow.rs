@@ -115,8 +115,9 @@ fn narrow_op<N: Narrowing>(
     if !attributes.is_empty() {
         f.op_mut(op).attributes.extend(attributes);
     }
+    let mut place = Place::After(op);
     for (v, new) in f.op(op).outputs().to_vec().into_iter().zip(types) {
-        give_back::<N>(f, op, v, &new, &origin, casts)?;
+        place = give_back::<N>(f, place, v, &new, &origin, casts)?;
     }
     if let Some(name) = f.op(op).name.clone() {
         *f.op_mut(op).name = Some(format!("{name}_cast_{}", N::SUFFIX));
@@ -220,27 +221,28 @@ fn cast(b: &mut Builder<'_>, x: ValueId, dtype: DType, name: String, casts: &mut
     op.one().map_err(|error| PassError::Infer { rule: "cast", kind: OpKind::Cast, error })
 }
 
-/// Gives the result its new type, and casts it back for its users where that is another one.
+/// Gives the result its new type, and casts it back at `place` for its users where that is another one. Returns the
+/// place behind.
 fn give_back<N: Narrowing>(
     f: &mut Function,
-    op: OpId,
+    place: Place,
     v: ValueId,
     new: &Type,
     origin: &Origin,
     casts: &mut Casts,
-) -> Result<(), PassError> {
-    let (Type::Tensor(old), Some(dtype)) = (f.ty(v).clone(), new.dtype()) else { return Ok(()) };
+) -> Result<Place, PassError> {
+    let (Type::Tensor(old), Some(dtype)) = (f.ty(v).clone(), new.dtype()) else { return Ok(place) };
     if dtype == old.dtype {
-        return Ok(());
+        return Ok(place);
     }
     f.set_type(v, Type::Tensor(TensorType::new(dtype, old.shape)));
     let uses = f.value(v).uses().to_vec();
     let name = format!("{}_cast_{}", f.value(v).name, N::SUFFIX);
-    let mut b = Builder::new(f, Place::After(op)).with_origin(origin.clone());
+    let mut b = Builder::new(f, place).with_origin(origin.clone());
     let back = cast(&mut b, v, old.dtype, format!("{name}_to_{}", old.dtype.name()), casts)?;
     f.set_name(v, name);
-    for place in uses {
-        f.set_use_at(place, back);
+    for u in uses {
+        f.set_use_at(u, back);
     }
-    Ok(())
+    Ok(f.producer(back).map_or(place, Place::After))
 }

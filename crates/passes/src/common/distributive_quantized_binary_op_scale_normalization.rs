@@ -56,7 +56,7 @@ impl Rewrite for ScaleNormalization {
         // The one that gets 1: the second, where it can be.
         let (unit, other) = [(y, x), (x, y)].into_iter().find(|&(unit, other)| is_divisor(f, unit, other, quantize))?;
         let by = affine_of(f, unit)?.scale.scalar_f64()?;
-        let mut patch = Patch::before(f, op, "common_scale");
+        let mut patch = Patch::before(f, quantize, "common_scale");
         let one = float_const(affine_of(f, unit)?.scale.dtype(), &[], vec![1.0])?;
         let of_unit = rescaled(f, &mut patch, unit, one);
         let of_other = rescaled(f, &mut patch, other, divided(affine_of(f, other)?.scale, by)?);
