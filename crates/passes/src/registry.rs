@@ -68,6 +68,7 @@ const PASSES: &[&PassInfo] = &[
     &common::distributive_quantized_binary_op_scale_normalization::PASS,
     &common::canonicalize_quantized_lut_pattern::PASS,
     &common::image_input_preprocess::PASS,
+    &common::reorder_lut_per_channel_scale::PASS,
     &common::materialize_symbolic_shape_program::PASS,
     &common::scaled_dot_product_attention_sliced_q::PASS,
     &mil_backend::decompose_const_base2_pow::PASS,

@@ -56,6 +56,7 @@ pub(crate) mod rank0_expand_dims_swap;
 pub(crate) mod reduce_transposes;
 pub(crate) mod remove_redundant_ops;
 pub(crate) mod remove_symbolic_reshape;
+pub(crate) mod reorder_lut_per_channel_scale;
 pub(crate) mod replace_stack_reshape;
 pub(crate) mod sanitize_input_output_names;
 pub(crate) mod scaled_dot_product_attention_sliced_q;
