@@ -73,6 +73,14 @@ impl<'a> Args<'_, 'a> {
         self.value(name)?.as_bool().ok_or_else(|| EvalError::bad(format!("`{name}` is no boolean")))
     }
 
+    /// One number, or `default` when it is not given.
+    pub(crate) fn number_or(&self, name: &'static str, default: f64) -> Result<f64, EvalError> {
+        if !self.0.is_given(name) {
+            return Ok(default);
+        }
+        self.value(name)?.as_f64().ok_or_else(|| EvalError::bad(format!("`{name}` is no number")))
+    }
+
     /// A text of a required argument.
     pub(crate) fn text(&self, name: &'static str) -> Result<&'a str, EvalError> {
         self.value(name)?.as_str().ok_or_else(|| EvalError::bad(format!("`{name}` is no text")))

@@ -33,7 +33,7 @@ pub(super) const KERNELS: Family = &[
 ];
 
 /// `f` of every element; integers keep their type where the result is whole.
-fn real(args: &Args<'_, '_>, f: fn(f64) -> f64) -> Result<Vec<Const>, EvalError> {
+pub(super) fn real(args: &Args<'_, '_>, f: impl Fn(f64) -> f64) -> Result<Vec<Const>, EvalError> {
     let x = args.data("x")?;
     let shape = x.shape();
     macro_rules! map {

@@ -1,9 +1,11 @@
 //! Kernels by family. A family's table names its ops; the first table that has an op serves it.
 
+mod activation;
 mod elementwise_binary;
 mod elementwise_unary;
 mod linear;
 mod movement;
+mod reduction;
 mod scatter_gather;
 mod tensor_operation;
 mod tensor_transformation;
@@ -20,9 +22,11 @@ pub(crate) type Kernel = fn(&Args<'_, '_>) -> Result<Vec<Const>, EvalError>;
 pub(crate) type Family = &'static [(OpKind, Kernel)];
 
 const FAMILIES: &[Family] = &[
+    activation::KERNELS,
     elementwise_binary::KERNELS,
     elementwise_unary::KERNELS,
     linear::KERNELS,
+    reduction::KERNELS,
     scatter_gather::KERNELS,
     tensor_operation::KERNELS,
     tensor_transformation::KERNELS,
