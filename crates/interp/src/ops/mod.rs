@@ -5,6 +5,7 @@ mod elementwise_binary;
 mod elementwise_unary;
 mod linear;
 mod movement;
+mod pieces;
 mod reduction;
 mod scatter_gather;
 mod tensor_operation;
@@ -26,6 +27,7 @@ const FAMILIES: &[Family] = &[
     elementwise_binary::KERNELS,
     elementwise_unary::KERNELS,
     linear::KERNELS,
+    pieces::KERNELS,
     reduction::KERNELS,
     scatter_gather::KERNELS,
     tensor_operation::KERNELS,
