@@ -58,9 +58,11 @@ pub(crate) fn watched<T>(
     drop(session);
     drop(dumped);
     let report = recorder.finish();
-    tell_pass_notes(&report);
+    // The summary has what passes have to say at their steps.
     if args.print_summary {
         output::say(&report.changes());
+    } else {
+        tell_pass_notes(&report);
     }
     if args.time_passes {
         output::say(&report.times());

@@ -83,7 +83,8 @@ fn limits_stop_a_pipeline_and_say_so() {
          BISECT: NOT running pass (2) common::merge_consecutive_transposes on opt (step 2 of 2)\n"
     );
     assert!(coremill(["diff", &done, &before]).ok().stdout.starts_with("equal\n"));
-    opt(&["--rewrite-limit", "0"]);
+    let summary = opt(&["--rewrite-limit", "0", "--print-summary"]).stderr;
+    assert!(summary.contains("not run") && !summary.contains("failed"), "{summary}");
     assert!(coremill(["diff", &done, &before]).ok().stdout.starts_with("equal\n"));
     opt(&["--bisect-limit", "2", "--rewrite-limit", "100"]);
     assert!(coremill(["diff", &done, &after]).ok().stdout.starts_with("equal\n"));

@@ -8,16 +8,19 @@ impl RunReport {
     /// A line a step: what it changed, with the types of op whose number it changed.
     pub fn changes(&self) -> String {
         let mut out = String::new();
+        let steps = self.pipelines.iter().flat_map(|p| &p.steps);
+        let width = steps.map(|s| s.pass.len()).max().unwrap_or(0);
         for p in &self.pipelines {
             let _ = writeln!(out, "pipeline {}", p.name);
             for (i, s) in p.steps.iter().enumerate() {
                 let (before, after) = s.op_counts();
                 let what = match (s.ran, s.changed) {
-                    (false, _) => "failed".to_owned(),
+                    (false, _) if s.error.is_some() => "failed".to_owned(),
+                    (false, _) => "not run".to_owned(),
                     (true, false) => "no change".to_owned(),
                     (true, true) => format!("{} rewrites, {before} -> {after} ops", s.rewrites),
                 };
-                let _ = write!(out, "  {:>2}. {:<42} {what}", i + 1, s.pass);
+                let _ = write!(out, "  {:>2}. {:<width$}  {what}", i + 1, s.pass);
                 for (name, before, after) in s.differences() {
                     let _ = write!(out, ", {name} {before} -> {after}");
                 }
