@@ -7,8 +7,10 @@
 //! Not touched: constants and compressed weights, ops with nested blocks, with other than one result, with state or random numbers, and a second
 //! op whose result is an output of its block.
 
-use coremill_mil::{BlockId, Const, Flags, Function, OpId, OpKind, Program, ValueId, schema_of};
-use rustc_hash::FxHashMap;
+use std::hash::{Hash, Hasher};
+
+use coremill_mil::{BlockId, Const, Flags, Function, OpId, OpKind, Program, ValueId, schema_of, version_of};
+use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::options::Options;
 use crate::pass::{Pass, PassContext, PassError, PassInfo};
@@ -39,7 +41,7 @@ impl Pass for RemoveRedundantOps {
 
 fn remove_in(f: &mut Function, block: BlockId, cx: &mut PassContext) {
     // Small constants by value, and ops by what they are, to the first one of each.
-    let mut constants: FxHashMap<String, ValueId> = FxHashMap::default();
+    let mut constants: FxHashMap<u64, Vec<ValueId>> = FxHashMap::default();
     let mut numbers: FxHashMap<ValueId, ValueId> = FxHashMap::default();
     let mut first: FxHashMap<Key, ValueId> = FxHashMap::default();
     for op in f.ops_in(block).collect::<Vec<_>>() {
@@ -64,8 +66,8 @@ fn remove_in(f: &mut Function, block: BlockId, cx: &mut PassContext) {
     }
 }
 
-/// What an op is: kind, attributes, and for each parameter what it reads.
-type Key = (OpKind, String, Vec<(String, Vec<ValueId>)>);
+/// What an op is: kind, attributes, and what it reads for each parameter, by the parameter's place in the definition.
+type Key = (OpKind, String, Vec<(u32, ValueId)>);
 
 fn may_repeat(f: &Function, op: OpId) -> bool {
     let pure = schema_of(f.kind(op)).is_some_and(|s| {
@@ -79,28 +81,49 @@ fn may_repeat(f: &Function, op: OpId) -> bool {
 fn key_of(
     f: &Function,
     op: OpId,
-    constants: &mut FxHashMap<String, ValueId>,
+    constants: &mut FxHashMap<u64, Vec<ValueId>>,
     numbers: &mut FxHashMap<ValueId, ValueId>,
 ) -> Key {
     let attributes = &f.op(op).attributes;
     let attributes = if attributes.is_empty() { String::new() } else { format!("{attributes:?}") };
-    let mut number = |v: ValueId| {
-        *numbers.entry(v).or_insert_with(|| match small_constant(f, v) {
-            Some(text) => *constants.entry(text).or_insert(v),
-            None => v,
-        })
-    };
-    let mut inputs: Vec<(String, Vec<ValueId>)> =
-        f.op(op).inputs().map(|(name, args)| (name.to_owned(), args.map(&mut number).collect())).collect();
-    inputs.sort();
-    (f.kind(op), attributes, inputs)
+    let inputs = version_of(f.kind(op), f.opset).map_or(&[][..], |v| v.inputs);
+    let mut read = Vec::new();
+    for (name, args) in f.op(op).inputs() {
+        let place = inputs.iter().position(|i| i.name == name).unwrap_or(inputs.len()) as u32;
+        for v in args {
+            let number = match numbers.get(&v) {
+                Some(&n) => n,
+                None => {
+                    let n = number_of(f, v, constants);
+                    numbers.insert(v, n);
+                    n
+                }
+            };
+            read.push((place, number));
+        }
+    }
+    // By parameter; the order of a list parameter's arguments stays.
+    read.sort_by_key(|r| r.0);
+    (f.kind(op), attributes, read)
 }
 
-/// The value of a small constant, spelled so that equal ones and only these are spelled alike.
-fn small_constant(f: &Function, v: ValueId) -> Option<String> {
-    match f.const_value(v)? {
-        Const::Tensor(d) if d.len() >= LARGE => None,
-        Const::Tensor(d) => Some(format!("{}{:?}{:?}", d.dtype(), d.shape(), d.bytes())),
-        other => Some(format!("{other:?}")),
+/// The first value that is the same as `v`: `v` itself, unless it is a small constant that an earlier one is equal to.
+fn number_of(f: &Function, v: ValueId, constants: &mut FxHashMap<u64, Vec<ValueId>>) -> ValueId {
+    let Some(value) = f.const_value(v) else { return v };
+    let mut hasher = FxHasher::default();
+    match value {
+        Const::Tensor(d) if d.len() >= LARGE => return v,
+        Const::Tensor(d) => (d.dtype(), d.shape(), &d.bytes()[..]).hash(&mut hasher),
+        Const::Strings(shape, texts) => (shape, texts).hash(&mut hasher),
+        other => format!("{other:?}").hash(&mut hasher),
+    }
+    let alike = constants.entry(hasher.finish()).or_default();
+    // Tensors are equal by their bytes, so that zeros of two signs are not.
+    match alike.iter().find(|&&c| f.const_value(c) == Some(value)) {
+        Some(&c) => c,
+        None => {
+            alike.push(v);
+            v
+        }
     }
 }
