@@ -12,6 +12,7 @@ type Results = Result<Vec<Const>, EvalError>;
 pub(super) const KERNELS: Family = &[
     (OpKind::ClampedRelu, |a| alpha_beta(a, |x, alpha, beta| (if x >= 0.0 { x } else { alpha * x }).min(beta))),
     (OpKind::Elu, |a| alpha(a, |x, alpha| if x > 0.0 { x } else { alpha * x.exp_m1() })),
+    (OpKind::Erf, |a| real(a, libm::erf)),
     (OpKind::Gelu, gelu),
     (OpKind::LeakyRelu, |a| alpha(a, |x, alpha| if x >= 0.0 { x } else { alpha * x })),
     (OpKind::LinearActivation, |a| alpha_beta(a, |x, alpha, beta| alpha * x + beta)),
@@ -62,6 +63,7 @@ fn gelu(args: &Args<'_, '_>) -> Results {
             0.5 * x * (1.0 + inner.tanh())
         }),
         "SIGMOID_APPROXIMATION" => real(args, |x| x / (1.0 + (-1.702 * x).exp())),
+        "EXACT" => real(args, |x| 0.5 * x * (1.0 + libm::erf(x * std::f64::consts::FRAC_1_SQRT_2))),
         mode => Err(EvalError::Unsupported(format!("`gelu` of mode `{mode}`"))),
     }
 }

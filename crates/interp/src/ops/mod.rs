@@ -1,6 +1,7 @@
 //! Kernels by family. A family's table names its ops; the first table that has an op serves it.
 
 mod activation;
+mod along_axis;
 mod elementwise_binary;
 mod elementwise_unary;
 mod linear;
@@ -24,6 +25,7 @@ pub(crate) type Family = &'static [(OpKind, Kernel)];
 
 const FAMILIES: &[Family] = &[
     activation::KERNELS,
+    along_axis::KERNELS,
     elementwise_binary::KERNELS,
     elementwise_unary::KERNELS,
     linear::KERNELS,
