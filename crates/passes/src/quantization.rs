@@ -6,7 +6,7 @@ use coremill_tensor::Data;
 use crate::patch::NewPatchOp;
 
 /// The parameters of a `quantize` or `dequantize`.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 pub(crate) struct Affine<'a> {
     /// Scale: a scalar, or a vector along `axis`.
     pub scale: &'a Data,
@@ -14,6 +14,17 @@ pub(crate) struct Affine<'a> {
     pub zero_point: Option<&'a Data>,
     /// The axis of a vector.
     pub axis: Option<i64>,
+}
+
+impl<'a> Affine<'a> {
+    /// Do the two mean the same? A zero point of zeros is none.
+    pub(crate) fn same(&self, other: &Affine<'_>) -> bool {
+        self.scale == other.scale && self.axis == other.axis && self.shift() == other.shift()
+    }
+
+    fn shift(&self) -> Option<&'a Data> {
+        self.zero_point.filter(|z| !is_all(z, 0))
+    }
 }
 
 /// The parameters, where all are constants.

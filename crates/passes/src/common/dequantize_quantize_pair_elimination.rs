@@ -38,7 +38,7 @@ impl Rewrite for PairElimination {
         let dequantize = f.producer_of(floats, OpKind::Dequantize)?;
         let data = f.op(dequantize).arg("input")?;
         let out = f.op(quantize).output();
-        let same = affine_of(f, dequantize)? == affine_of(f, quantize)? && f.ty(data).dtype() == f.ty(out).dtype();
+        let same = affine_of(f, dequantize)?.same(&affine_of(f, quantize)?) && f.ty(data).dtype() == f.ty(out).dtype();
         let straight = f.is_function_output(out) && (f.inputs().contains(&data) || f.is_function_output(data));
         if !same || straight || f.is_block_output(floats) {
             return None;

@@ -1,7 +1,8 @@
 //! `common::dequantize_to_constexpr`: a `dequantize` of a constant is a compressed weight.
 //!
 //! It becomes `constexpr_affine_dequantize`, or from ios18 on `constexpr_blockwise_shift_scale`, with 4-bit data where all
-//! elements fit into that. The weight stays small in the file, and constant folding leaves it alone.
+//! elements fit into that. The weight stays small in the file, and constant folding leaves it alone. A single number of
+//! rank 0 stays, since compressed weights have at least one dimension.
 
 use coremill_mil::{Const, Function, OpId, OpKind, Opset, Program};
 use coremill_tensor::{DType, Data};
@@ -34,7 +35,7 @@ impl Rewrite for DequantizeToConstexpr {
     }
 
     fn find(&self, f: &Function, op: OpId) -> Option<Patch> {
-        let data = f.const_arg(op, "input")?.as_data()?;
+        let data = f.const_arg(op, "input")?.as_data().filter(|d| d.rank() > 0)?;
         let affine = affine_of(f, op)?;
         let name = format!("{}_affine_dequantized", f.value(f.op(op).output()).name);
         let new =

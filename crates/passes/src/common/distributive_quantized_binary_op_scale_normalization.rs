@@ -2,7 +2,7 @@
 //!
 //! `quantize(dequantize(x, s_x) + dequantize(y, s_y), s_z)`, for `add` and `sub` with a `relu` behind or not, becomes the same
 //! with the scales `s_x / s_y`, 1 and `s_z / s_y`: a runtime then fuses one scale and skips the other. The operand that gets 1
-//! has a scalar scale greater than zero; the quotients must be numbers that float16 holds. Only the quantised result
+//! has a scalar scale greater than zero; the quotients, and the largest sum that they can give, must be numbers that float16 holds. Only the quantised result
 //! is the same, so what is between must have no other use. Operands that have other users are dequantised for those as before.
 
 use coremill_mil::{Const, Function, OpId, OpKind, Program};
@@ -24,6 +24,9 @@ pub(crate) const PASS: PassInfo = PassInfo {
     spec: include_str!("../../specs/common/distributive_quantized_binary_op_scale_normalization.mil"),
     make: |_: &Options| Box::new(ScaleNormalization),
 };
+
+/// The largest difference of an 8-bit number and a zero point.
+const LARGEST_STEP: f64 = 255.0;
 
 /// The smallest float16 above zero.
 const FP16_MIN: f64 = 5.960_464_477_539_063e-8;
@@ -83,7 +86,12 @@ impl Rewrite for ScaleNormalization {
 fn is_divisor(f: &Function, unit: OpId, other: OpId, quantize: OpId) -> bool {
     let check = || {
         let by = affine_of(f, unit).filter(|a| a.axis.is_none())?.scale.scalar_f64()?;
-        divided(affine_of(f, other)?.scale, by)?;
+        // What was a number before must not become infinite on the way: the one that gets 1 adds its steps.
+        let quotients = divided(affine_of(f, other)?.scale, by)?.as_data()?.to_f64s()?;
+        let fits = |q: &f64| LARGEST_STEP * (q.abs() + 1.0) <= f64::from(FP16_MAX);
+        if !quotients.iter().all(fits) {
+            return None;
+        }
         divided(affine_of(f, quantize)?.scale, by)?;
         let is_unit = |op: OpId| affine_of(f, op).and_then(|a| a.scale.scalar_f64()) == Some(1.0);
         let is_output = |op: OpId| f.is_block_output(f.op(op).output());

@@ -41,7 +41,7 @@ impl Rewrite for IntOpCanonicalization {
         let (from, to) = (affine_of(f, dequantize)?, affine_of(f, quantize)?);
         let out = f.op(quantize).output();
         let dtype = f.ty(data).dtype()?;
-        let same = from == to && from.axis.is_none() && f.ty(out).dtype() == Some(dtype);
+        let same = from.same(&to) && from.axis.is_none() && f.ty(out).dtype() == Some(dtype);
         if !same || !schema::accepts(OpKind::Reshape, f.opset, "x", dtype) {
             return None;
         }

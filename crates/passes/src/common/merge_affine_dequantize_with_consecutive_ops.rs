@@ -2,7 +2,7 @@
 //!
 //! A `transpose`, `reshape`, `expand_dims` or `squeeze` that alone reads a `constexpr_affine_dequantize` is carried out on the
 //! quantised data; with scales along an axis, only a `transpose`, which takes the axis along. The weight stays compressed.
-//! A weight that is an output, or has another user, stays.
+//! A weight that is an output, or has another user, stays, as does one that would become a number of rank 0.
 
 use coremill_interp::evaluate;
 use coremill_mil::{Arg, Const, Function, OpArgs, OpId, OpKind, Program, Type};
@@ -45,9 +45,12 @@ impl Rewrite for MergeAffineDequantize {
         let (scale, zero_point) = (attribute("scale")?, attribute("zero_point")?);
         let axis = attribute("axis")?.as_i64()?;
         let per_tensor = [scale, zero_point].iter().all(|c| c.as_data().is_some_and(|d| d.rank() == 0));
-        let axis = if per_tensor { axis } else { moved_axis(f, mover, axis)? };
-        let moved = moved(f, mover, data)?;
         let out = f.op(mover).output();
+        let rank = f.ty(out).rank().filter(|&rank| rank > 0)? as i64;
+        // Without scales along it the axis says nothing, but it must be one of the new shape.
+        let in_place = if (-rank..rank).contains(&axis) { axis } else { 0 };
+        let axis = if per_tensor { in_place } else { moved_axis(f, mover, axis)? };
+        let moved = moved(f, mover, data)?;
         let mut patch = Patch::before(f, mover, "moved_weight");
         let name = f.value(out).name.clone();
         let new = affine_dequantize(name, moved, zero_point.clone(), scale.clone(), i32::try_from(axis).ok()?);

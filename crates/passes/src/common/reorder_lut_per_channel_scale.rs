@@ -3,10 +3,11 @@
 //! Where `constexpr_blockwise_shift_scale` alone scales a table's floats, one number for each output channel, and only `linear`,
 //! `conv` and `matmul` (as `y`) read the result, these read the unscaled weight, and their result is multiplied. A constant
 //! bias is divided before. The Neural Engine then runs the look-up on its own. The scales must be constants other
-//! than zero along the output channels, without an offset; otherwise all stays.
+//! than zero along the output channels, with no offset but zeros, and the bias must stay within its dtype's normal
+//! numbers; otherwise all stays.
 
-use coremill_mil::{Const, Function, OpId, OpKind, Program};
-use coremill_tensor::{DType, Data};
+use coremill_mil::{Const, Function, OpId, OpKind, Place, Program, ValueId};
+use coremill_tensor::{DType, Data, f16};
 
 use crate::conv_fusion::follower;
 use crate::matching::float_const;
@@ -40,7 +41,7 @@ struct Reader {
     scale_shape: Vec<usize>,
 }
 
-fn reader(f: &Function, op: OpId, scaled: coremill_mil::ValueId, n: usize) -> Option<Reader> {
+fn reader(f: &Function, op: OpId, scaled: ValueId, n: usize) -> Option<Reader> {
     let rank = f.ty(f.op(op).output()).rank()?;
     let last = |rank: usize| [vec![1; rank.saturating_sub(1)], vec![n]].concat();
     let is_matrix = f.ty(scaled).rank() == Some(2);
@@ -75,7 +76,8 @@ impl Rewrite for ReorderLutScale {
         let scale = f.const_arg(scale_op, "scale")?.as_data()?;
         let values = scale.to_f64s()?;
         let floats = f.ty(dense).dtype()?.is_float() && f.op(scale_op).arg("data") == Some(dense);
-        let plain = f.op(scale_op).arg("offset").is_none() && values.iter().all(|v| v.is_finite() && *v != 0.0);
+        let shifts = f.op(scale_op).arg("offset").is_some_and(|v| !is_zero(f, v));
+        let plain = !shifts && values.iter().all(|v| v.is_finite() && *v != 0.0);
         let users = f.users(scaled);
         if !floats || !plain || users.is_empty() || f.is_block_output(scaled) {
             return None;
@@ -91,7 +93,7 @@ impl Rewrite for ReorderLutScale {
         }
         let mut patch = Patch::before(f, readers.last()?.op, "scale_behind");
         for r in &readers {
-            patch.move_to(coremill_mil::Place::Before(r.op));
+            patch.move_to(Place::Before(r.op));
             move_scale(f, &mut patch, r, dense, scale)?;
         }
         patch.erase(scale_op);
@@ -99,7 +101,7 @@ impl Rewrite for ReorderLutScale {
     }
 }
 
-fn move_scale(f: &Function, patch: &mut Patch, r: &Reader, dense: coremill_mil::ValueId, scale: &Data) -> Option<()> {
+fn move_scale(f: &Function, patch: &mut Patch, r: &Reader, dense: ValueId, scale: &Data) -> Option<()> {
     let out = f.op(r.op).output();
     let dtype: DType = f.ty(out).dtype()?;
     let name = f.value(out).name.clone();
@@ -112,7 +114,10 @@ fn move_scale(f: &Function, patch: &mut Patch, r: &Reader, dense: coremill_mil::
         if values.len() != 1 && values.len() != bias.len() {
             return None;
         }
-        let divided = bias.to_f64s()?.into_iter().enumerate().map(|(i, b)| b / of(i)).collect();
+        let divided: Vec<f64> = bias.to_f64s()?.into_iter().enumerate().map(|(i, b)| b / of(i)).collect();
+        if !divided.iter().all(|&b| is_exact_enough(bias.dtype(), b)) {
+            return None;
+        }
         new = new.literal("bias", float_const(bias.dtype(), bias.shape(), divided)?);
     }
     let unscaled = patch.make(new);
@@ -120,4 +125,19 @@ fn move_scale(f: &Function, patch: &mut Patch, r: &Reader, dense: coremill_mil::
     let product = patch.make(NewPatchOp::new(OpKind::Mul, name).input("x", unscaled).literal("y", scales));
     patch.replace_op(f, r.op, product);
     Some(())
+}
+
+/// Does the dtype hold the number with all its digits: is it zero, or neither too large nor too small?
+fn is_exact_enough(dtype: DType, v: f64) -> bool {
+    let (least, most) = match dtype {
+        DType::Fp16 => (f16::MIN_POSITIVE.to_f64(), f16::MAX.to_f64()),
+        _ => (f64::from(f32::MIN_POSITIVE), f64::from(f32::MAX)),
+    };
+    v == 0.0 || (least..=most).contains(&v.abs())
+}
+
+/// Is this a constant of zeros only?
+fn is_zero(f: &Function, v: ValueId) -> bool {
+    let values = f.const_value(v).and_then(|c| c.as_data()?.to_f64s());
+    values.is_some_and(|v| v.iter().all(|&v| v == 0.0))
 }

@@ -35,7 +35,10 @@ impl Rewrite for DecomposeConstBase2Pow {
         let base = f.const_arg(pow, "x")?.as_data().filter(|d| d.dtype().is_float() && !d.is_empty())?;
         let y = f.op(pow).arg("y")?;
         let out = f.op(pow).output();
-        if !base.to_f64s()?.iter().all(|&v| v == 2.0) || f.const_value(y).is_some() || !same_type(f, y, out) {
+        let is_same = same_type(f, y, out);
+        // A single number broadcasts to `y` whatever its extents are, known or not.
+        let is_one = base.len() == 1 && f.ty(y).dtype() == f.ty(out).dtype() && f.ty(y).rank()? >= base.rank();
+        if !base.to_f64s()?.iter().all(|&v| v == 2.0) || f.const_value(y).is_some() || !(is_same || is_one) {
             return None;
         }
         let mut patch = Patch::before(f, pow, "power_of_two");
