@@ -2,8 +2,9 @@
 //!
 //! `quantize(dequantize(x, s_x) + dequantize(y, s_y), s_z)`, for `add` and `sub` with a `relu` behind or not, becomes the same
 //! with the scales `s_x / s_y`, 1 and `s_z / s_y`: a runtime then fuses one scale and skips the other. The operand that gets 1
-//! has a scalar scale greater than zero; the quotients, and the largest sum that they can give, must be numbers that float16 holds. Only the quantised result
-//! is the same, so what is between must have no other use. Operands that have other users are dequantised for those as before.
+//! has a scalar scale greater than zero; the quotients, and the largest sum that they can give, must be numbers that float16
+//! holds. Only the quantised result is the same, so what is between must have no other use. Operands that have other users are
+//! dequantised for those as before.
 
 use coremill_mil::{Const, Function, OpId, OpKind, Program};
 use coremill_tensor::Data;
