@@ -34,12 +34,6 @@ pub const PRESETS: &[Preset] = &[
     },
 ];
 
-/// Steps of the named pipelines that are not here yet and are left out of them, with what is lost by that.
-const NOT_RUN_YET: &[(&str, &str)] = &[(
-    "common::lower_complex_dialect_ops",
-    "lowering makes no op of the complex dialect, and the verifier reports one",
-)];
-
 /// What runs before the user's pipeline on a program that was lowered from PyTorch.
 ///
 /// As in coremltools, a pass that `default` has and the user's pipeline lacks is taken for unwanted and left out
@@ -55,7 +49,7 @@ pub fn backend_for(user: &Pipeline) -> Pipeline {
 
 fn around(name: &str, steps: &[&'static str], user: &Pipeline) -> Pipeline {
     let unwanted = |id: &str| DEFAULT.contains(&id) && !user.has(id);
-    let mut pipeline = Pipeline::from_ids(name, steps.iter().copied().filter(|id| !unwanted(id) && is_here(id)));
+    let mut pipeline = Pipeline::from_ids(name, steps.iter().copied().filter(|id| !unwanted(id)));
     for step in &user.steps {
         for (option, value) in &step.options {
             pipeline.set_option(&step.id, option, value);
@@ -64,14 +58,10 @@ fn around(name: &str, steps: &[&'static str], user: &Pipeline) -> Pipeline {
     pipeline
 }
 
-/// The named pipeline as a value, without the steps that are not here yet; `None` for an unknown name.
+/// The named pipeline as a value; `None` for an unknown name.
 pub fn preset(name: &str) -> Option<Pipeline> {
     let p = PRESETS.iter().find(|p| p.name == name)?;
-    Some(Pipeline::from_ids(p.name, p.steps.iter().copied().filter(|id| is_here(id))))
-}
-
-fn is_here(id: &str) -> bool {
-    !NOT_RUN_YET.iter().any(|(skipped, _)| *skipped == id)
+    Some(Pipeline::from_ids(p.name, p.steps.iter().copied()))
 }
 
 /// The default pipeline.

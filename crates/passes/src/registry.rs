@@ -19,6 +19,7 @@ const PASSES: &[&PassInfo] = &[
     &common::dead_code_elimination::PASS,
     &common::cast_optimization::PASS,
     &common::loop_invariant_elimination::PASS,
+    &common::lower_complex_dialect_ops::PASS,
     &common::compose_conv1d::PASS,
     &common::divide_to_multiply::PASS,
     &common::fuse_gelu_exact::PASS,

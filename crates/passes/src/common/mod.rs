@@ -42,6 +42,7 @@ pub(crate) mod guard_negative_gather_indices;
 pub(crate) mod image_input_preprocess;
 pub(crate) mod int_op_canonicalization;
 pub(crate) mod loop_invariant_elimination;
+pub(crate) mod lower_complex_dialect_ops;
 pub(crate) mod materialize_symbolic_shape_program;
 pub(crate) mod merge_affine_dequantize_with_consecutive_ops;
 pub(crate) mod merge_consecutive_paddings;
