@@ -227,7 +227,7 @@ fn weights(program: &Program) -> Vec<(String, WeightInfo)> {
         for id in f.all_ops() {
             let op = f.op(id);
             let Some(&value) = op.outputs().first() else { continue };
-            for (key, c) in &op.attributes {
+            for (key, c) in op.attributes.iter() {
                 let Some(data) = c.as_data().filter(|d| d.len() >= WEIGHT_ELEMENTS) else { continue };
                 let name = &f.value(value).name;
                 let name = if key == "val" { name.clone() } else { format!("{name}.{key}") };

@@ -1,10 +1,9 @@
 //! The inputs of one op as type inference, the verifier and the evaluator see them.
 
 use coremill_tensor::Dim;
-use indexmap::IndexMap;
 use smallvec::SmallVec;
 
-use crate::{Const, Function, OpId, OpKind, Opset, Type, ValueId};
+use crate::{Attributes, Const, Function, OpId, OpKind, Opset, Type, ValueId};
 
 /// One argument: its type, and its value where it is constant.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +31,7 @@ pub struct OpArgs<'a> {
     /// Arguments by parameter.
     pub inputs: SmallVec<[(&'a str, ArgList<'a>); 4]>,
     /// Attributes other than `name`.
-    pub attributes: Option<&'a IndexMap<String, Const>>,
+    pub attributes: Option<&'a Attributes>,
     /// Of each nested block: types of its inputs, types of its outputs.
     pub blocks: Vec<(Vec<&'a Type>, Vec<&'a Type>)>,
 }

@@ -220,7 +220,7 @@ impl PendingOp<'_, '_> {
         let literal_types: Vec<Type> =
             self.sources().filter_map(|s| if let Source::Literal(c) = s { Some(c.ty()) } else { None }).collect();
         let mut literal_types = literal_types.iter();
-        let attributes = self.attributes.iter().map(|(n, c)| ((*n).to_owned(), c.clone())).collect();
+        let attributes = self.attributes.iter().cloned().collect();
         let mut args = OpArgs::new(self.kind, f.opset);
         args.attributes = Some(&attributes);
         for (name, sources) in &self.inputs {
@@ -264,7 +264,7 @@ impl PendingOp<'_, '_> {
         for (i, ty) in types.into_iter().enumerate() {
             new = new.output(if many { format!("{base}_{i}") } else { base.clone() }, ty);
         }
-        new.attributes.extend(self.attributes.drain(..).map(|(n, c)| (n.to_owned(), c)));
+        new.attributes.extend(self.attributes.drain(..));
         Ok(self.b.insert_op(new))
     }
 }

@@ -2,11 +2,10 @@
 
 use std::borrow::Cow;
 
-use indexmap::IndexMap;
 use smallvec::SmallVec;
 
-use crate::function::{Input, Link, Operand};
-use crate::{Block, BlockId, Const, Def, Function, Op, OpId, OpKind, Origin, Type, Use, Value, ValueId};
+use crate::function::{Input, Link, Operand, Root};
+use crate::{Attributes, Block, BlockId, Const, Def, Function, Op, OpId, OpKind, Origin, Type, Use, Value, ValueId};
 
 /// Distance between the order keys of neighbours when there is room.
 const ORDER_STEP: u64 = 1 << 20;
@@ -38,7 +37,7 @@ pub struct NewOp {
     /// Preferred names and types of the results.
     pub outputs: Vec<(String, Type)>,
     /// Attributes other than `name`.
-    pub attributes: IndexMap<String, Const>,
+    pub attributes: Attributes,
     /// Where it came from.
     pub origin: Origin,
 }
@@ -52,7 +51,7 @@ impl NewOp {
             name: None,
             inputs: Vec::new(),
             outputs: Vec::new(),
-            attributes: IndexMap::new(),
+            attributes: Attributes::new(),
             origin: Origin::default(),
         }
     }
@@ -76,8 +75,8 @@ impl NewOp {
     }
 
     /// Adds an attribute.
-    pub fn attribute(mut self, name: &str, value: Const) -> NewOp {
-        self.attributes.insert(name.to_owned(), value);
+    pub fn attribute(mut self, name: impl Into<Cow<'static, str>>, value: Const) -> NewOp {
+        self.attributes.insert(name, value);
         self
     }
 
@@ -113,7 +112,8 @@ impl Function {
 
     fn new_value(&mut self, name: String, ty: Type, def: Def) -> ValueId {
         let id = ValueId::new(self.values.len());
-        self.values.push(Some(Value { name, ty, def, uses: SmallVec::new() }));
+        self.values.push(Value { name, ty, uses: SmallVec::new() });
+        self.roots.push(Root { def, uses: 0 });
         id
     }
 
@@ -122,7 +122,9 @@ impl Function {
     fn add_use(&mut self, value: ValueId, place: Use) -> Operand {
         let uses = &mut self.value_mut(value).uses;
         uses.push(place);
-        Operand { value, use_at: uses.len() as u32 - 1 }
+        let count = uses.len() as u32;
+        self.roots[value.index()].uses = count;
+        Operand { value, use_at: count - 1 }
     }
 
     fn operand_mut(&mut self, place: Use) -> &mut Operand {
@@ -136,7 +138,9 @@ impl Function {
         let at = operand.use_at as usize;
         let uses = &mut self.value_mut(operand.value).uses;
         uses.swap_remove(at);
-        if let Some(&moved) = uses.get(at) {
+        let (count, moved) = (uses.len() as u32, uses.get(at).copied());
+        self.roots[operand.value.index()].uses = count;
+        if let Some(moved) = moved {
             self.operand_mut(moved).use_at = operand.use_at;
         }
     }
@@ -162,6 +166,7 @@ impl Function {
             return 0;
         }
         let all = std::mem::take(&mut self.value_mut(old).uses);
+        self.roots[old.index()].uses = 0;
         let mut moved = 0;
         for place in all {
             let target = if pick(&place) { new } else { old };
@@ -191,15 +196,15 @@ impl Function {
             name,
             attributes,
             origin,
-            inputs: SmallVec::new(),
+            inputs: Vec::with_capacity(inputs.len()),
             outputs: SmallVec::new(),
             blocks: SmallVec::new(),
         };
-        self.ops.push(Some(op));
+        self.ops.push(op);
         self.links.push(Link { prev: None, next: None, order: 0, block, kind, has_blocks: false, live: true });
         self.link(id, place);
         for (output, (name, ty)) in outputs.into_iter().enumerate() {
-            let v = self.new_value(name, ty, Def::Op { op: id, output });
+            let v = self.new_value(name, ty, Def::Op { op: id, output: output as u32 });
             self.node_mut(id).outputs.push(v);
         }
         for (name, args) in inputs {
@@ -288,7 +293,7 @@ impl Function {
 
     /// Removes an op and all that is nested in it. Refuses (returns false) while a result is in use.
     pub fn erase(&mut self, op: OpId) -> bool {
-        if self.op(op).outputs.iter().any(|&v| !self.value(v).uses.is_empty()) {
+        if self.op(op).outputs.iter().any(|&v| self.is_used(v)) {
             return false;
         }
         self.revision += 1;
@@ -349,6 +354,7 @@ impl Function {
     /// Makes an op one of another kind. Its inputs and results stay; the caller makes them right.
     pub fn set_kind(&mut self, op: OpId, kind: OpKind) {
         self.revision += 1;
+        self.order.take();
         self.link_mut(op).kind = kind;
         let op = self.node_mut(op);
         op.kind = kind;
@@ -377,7 +383,7 @@ impl Function {
     /// Adds an input to a block; to the body: to the function.
     pub fn add_input(&mut self, block: BlockId, name: impl Into<String>, ty: Type) -> ValueId {
         self.revision += 1;
-        let index = self.block(block).inputs.len();
+        let index = self.block(block).inputs.len() as u32;
         let v = self.new_value(name.into(), ty, Def::BlockInput { block, index });
         self.block_mut(block).inputs.push(v);
         v
@@ -393,7 +399,7 @@ impl Function {
         self.block_mut(block).inputs.remove(index);
         self.values[v.index()] = None;
         for (index, v) in self.block(block).inputs.clone().into_iter().enumerate() {
-            self.value_mut(v).def = Def::BlockInput { block, index };
+            self.roots[v.index()].def = Def::BlockInput { block, index: index as u32 };
         }
         true
     }
@@ -402,6 +408,7 @@ impl Function {
     pub fn add_block(&mut self, op: OpId) -> BlockId {
         self.revision += 1;
         let id = BlockId::new(self.blocks.len());
+        self.order.take();
         self.blocks.push(Some(Block { parent: Some(op), ..Block::default() }));
         self.node_mut(op).blocks.push(id);
         self.link_mut(op).has_blocks = true;
@@ -409,7 +416,7 @@ impl Function {
     }
 
     /// The attributes of a block, to change.
-    pub fn block_attributes_mut(&mut self, block: BlockId) -> &mut IndexMap<String, Const> {
+    pub fn block_attributes_mut(&mut self, block: BlockId) -> &mut Attributes {
         self.revision += 1;
         &mut self.block_mut(block).attributes
     }
@@ -437,7 +444,7 @@ impl Function {
     /// Adds a result to an op; for readers and for ops whose number of results depends on their inputs.
     pub fn add_output(&mut self, op: OpId, name: impl Into<String>, ty: Type) -> ValueId {
         self.revision += 1;
-        let output = self.op(op).outputs.len();
+        let output = self.op(op).outputs.len() as u32;
         let v = self.new_value(name.into(), ty, Def::Op { op, output });
         self.node_mut(op).outputs.push(v);
         v
@@ -453,7 +460,7 @@ impl Function {
         self.node_mut(op).outputs.remove(index);
         self.values[v.index()] = None;
         for (output, v) in self.op(op).outputs.clone().into_iter().enumerate() {
-            self.value_mut(v).def = Def::Op { op, output };
+            self.roots[v.index()].def = Def::Op { op, output: output as u32 };
         }
         true
     }
@@ -461,6 +468,7 @@ impl Function {
     // ---- order within a block ---------------------------------------------------------------------------
 
     fn link(&mut self, op: OpId, place: Place) {
+        self.order.take();
         let (block, prev, next) = match place {
             Place::Before(o) => (self.block_of(o), self.prev(o), Some(o)),
             Place::After(o) => (self.block_of(o), Some(o), self.next(o)),
@@ -507,6 +515,7 @@ impl Function {
     }
 
     fn unlink(&mut self, op: OpId) {
+        self.order.take();
         let Link { block, prev, next, .. } = *self.link_of(op);
         match prev {
             Some(p) => self.link_mut(p).next = next,
@@ -525,7 +534,7 @@ pub struct OpEdit<'a> {
     /// The `name` attribute.
     pub name: &'a mut Option<String>,
     /// Other attributes.
-    pub attributes: &'a mut IndexMap<String, Const>,
+    pub attributes: &'a mut Attributes,
     /// Where the op came from.
     pub origin: &'a mut Origin,
 }

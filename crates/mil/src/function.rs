@@ -6,11 +6,13 @@
 //! of `edit.rs` write.
 
 use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
 
-use indexmap::IndexMap;
 use smallvec::SmallVec;
 
-use crate::{BlockId, Const, OpId, OpKind, Opset, Origin, Type, ValueId};
+use crate::arena::Arena;
+use crate::order::ProgramOrder;
+use crate::{Attributes, BlockId, Const, OpId, OpKind, Opset, Origin, Type, ValueId};
 
 /// A function: typed inputs, a body, named outputs.
 #[derive(Clone, Debug)]
@@ -18,14 +20,16 @@ pub struct Function {
     /// The opset whose op definitions hold.
     pub opset: Opset,
     /// Attributes of the function, as in the file.
-    pub attributes: IndexMap<String, Const>,
+    pub attributes: Attributes,
     pub(crate) output_names: Vec<String>,
     pub(crate) body: BlockId,
-    pub(crate) ops: Vec<Option<Op>>,
+    pub(crate) ops: Arena<Op>,
     pub(crate) links: Vec<Link>,
-    pub(crate) values: Vec<Option<Value>>,
+    pub(crate) values: Arena<Value>,
+    pub(crate) roots: Vec<Root>,
     pub(crate) blocks: Vec<Option<Block>>,
     pub(crate) revision: u64,
+    pub(crate) order: OnceLock<Arc<ProgramOrder>>,
 }
 
 /// An op's place in its block, and what a walk asks of every op. These stand apart from the ops, which are large, so
@@ -42,6 +46,13 @@ pub(crate) struct Link {
     pub(crate) live: bool,
 }
 
+/// What defines a value, and how many uses it has: what passes ask of every value. It stands apart for the same reason.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Root {
+    pub(crate) def: Def,
+    pub(crate) uses: u32,
+}
+
 /// An op.
 #[derive(Clone, Debug)]
 pub struct Op {
@@ -52,10 +63,11 @@ pub struct Op {
     /// The `name` attribute, where it has one of its own.
     pub name: Option<String>,
     /// Attributes other than `name`: `val` of a `const`, the parameters of `constexpr_*` before ios18.
-    pub attributes: IndexMap<String, Const>,
+    pub attributes: Attributes,
     /// Where it came from.
     pub origin: Origin,
-    pub(crate) inputs: SmallVec<[Input; 4]>,
+    /// On the heap, since most ops are constants and have none.
+    pub(crate) inputs: Vec<Input>,
     pub(crate) outputs: SmallVec<[ValueId; 1]>,
     pub(crate) blocks: SmallVec<[BlockId; 0]>,
 }
@@ -81,7 +93,6 @@ pub struct Value {
     pub name: String,
     /// Its type.
     pub ty: Type,
-    pub(crate) def: Def,
     pub(crate) uses: SmallVec<[Use; 2]>,
 }
 
@@ -93,14 +104,14 @@ pub enum Def {
         /// The op.
         op: OpId,
         /// Which of its outputs.
-        output: usize,
+        output: u32,
     },
     /// Input number `index` of a block. The inputs of the body are the function's.
     BlockInput {
         /// The block.
         block: BlockId,
         /// Which of its inputs.
-        index: usize,
+        index: u32,
     },
 }
 
@@ -129,7 +140,7 @@ pub enum Use {
 #[derive(Clone, Debug, Default)]
 pub struct Block {
     /// Attributes of the block, as in the file.
-    pub attributes: IndexMap<String, Const>,
+    pub attributes: Attributes,
     pub(crate) parent: Option<OpId>,
     pub(crate) inputs: Vec<ValueId>,
     pub(crate) outputs: Vec<Operand>,
@@ -192,11 +203,6 @@ impl Op {
 }
 
 impl Value {
-    /// What defines it.
-    pub fn def(&self) -> Def {
-        self.def
-    }
-
     /// Its uses, in no particular order (see [`Function::users`] for program order).
     pub fn uses(&self) -> &[Use] {
         &self.uses
@@ -225,14 +231,16 @@ impl Function {
     pub fn new(opset: Opset) -> Function {
         Function {
             opset,
-            attributes: IndexMap::new(),
+            attributes: Attributes::new(),
             output_names: Vec::new(),
             body: BlockId::new(0),
-            ops: Vec::new(),
+            ops: Arena::new(),
             links: Vec::new(),
-            values: Vec::new(),
+            values: Arena::new(),
+            roots: Vec::new(),
             blocks: vec![Some(Block::default())],
             revision: 0,
+            order: OnceLock::new(),
         }
     }
 
@@ -285,7 +293,7 @@ impl Function {
 
     /// Is the value still there?
     pub fn is_live_value(&self, v: ValueId) -> bool {
-        self.values.get(v.index()).is_some_and(Option::is_some)
+        self.values.get(v.index()).is_some()
     }
 
     /// A block.
@@ -333,34 +341,27 @@ impl Function {
         std::iter::successors(self.block(block).first, |&op| self.next(op))
     }
 
-    /// All ops in program order; an op comes before the ops of its nested blocks.
-    pub fn all_ops(&self) -> Vec<OpId> {
-        let mut out = Vec::with_capacity(self.ops.len());
-        let mut stack = vec![self.block(self.body).first];
-        while let Some(top) = stack.last_mut() {
-            let Some(op) = *top else {
-                stack.pop();
-                continue;
-            };
-            *top = self.next(op);
-            out.push(op);
-            if self.link_of(op).has_blocks {
-                stack.extend(self.op(op).blocks.iter().rev().map(|&b| self.block(b).first));
-            }
-        }
-        out
+    /// What defines a value.
+    ///
+    /// # Panics
+    /// When it was erased, perhaps.
+    pub fn def(&self, v: ValueId) -> Def {
+        self.roots[v.index()].def
     }
 
-    /// All blocks, the body first, each before the blocks nested in it.
-    pub fn all_blocks(&self) -> Vec<BlockId> {
-        let holders = self.all_ops().into_iter().filter(|&op| self.link_of(op).has_blocks);
-        let nested = holders.flat_map(|op| self.op(op).blocks.iter().copied());
-        std::iter::once(self.body).chain(nested).collect()
+    /// Is the value used by any op, or an output of any block?
+    pub fn is_used(&self, v: ValueId) -> bool {
+        self.roots[v.index()].uses > 0
+    }
+
+    /// The values that nothing uses, from the first made to the last; values that were erased may be among them.
+    pub fn unused_values(&self) -> impl Iterator<Item = ValueId> + '_ {
+        self.roots.iter().enumerate().filter(|(_, root)| root.uses == 0).map(|(i, _)| ValueId::new(i))
     }
 
     /// The op that computes a value; `None` for an input of a block.
     pub fn producer(&self, v: ValueId) -> Option<OpId> {
-        match self.value(v).def {
+        match self.def(v) {
             Def::Op { op, .. } => Some(op),
             Def::BlockInput { .. } => None,
         }
@@ -460,7 +461,7 @@ impl Function {
 
     /// The block in which a value is defined.
     pub fn block_of_value(&self, v: ValueId) -> BlockId {
-        match self.value(v).def {
+        match self.def(v) {
             Def::Op { op, .. } => self.block_of(op),
             Def::BlockInput { block, .. } => block,
         }
@@ -468,7 +469,7 @@ impl Function {
 
     /// May `v` be used by an op placed where `op` is (defined before it, in its block or around it)?
     pub fn is_visible(&self, v: ValueId, op: OpId) -> bool {
-        match self.value(v).def {
+        match self.def(v) {
             Def::BlockInput { block, .. } => self.is_within(self.block_of(op), block),
             Def::Op { op: def, .. } => {
                 def != op && self.is_within(self.block_of(op), self.block_of(def)) && self.is_before(def, op)

@@ -30,7 +30,9 @@
 //! It computes no values (`coremill-interp`), reads and writes no model format (`coremill-mlpackage`) and rewrites
 //! nothing (`coremill-passes`).
 
+mod arena;
 mod args;
+mod attributes;
 mod builder;
 mod constant;
 mod edit;
@@ -40,6 +42,7 @@ mod infer;
 mod kind;
 mod ops;
 mod opset;
+mod order;
 mod origin;
 mod program;
 mod refine;
@@ -52,6 +55,7 @@ pub mod text;
 pub mod verify;
 
 pub use args::{Arg, ArgList, OpArgs};
+pub use attributes::Attributes;
 pub use builder::{Builder, PendingOp};
 pub use constant::Const;
 pub use edit::{NewOp, OpEdit, Place};
@@ -61,6 +65,7 @@ pub use infer::{InferError, infer, infer_op};
 pub use kind::OpKind;
 pub use ops::{all_schemas, schema_of, version_of};
 pub use opset::{Opset, UnknownOpset};
+pub use order::ProgramOrder;
 pub use origin::{Origin, SourceNode};
 pub use program::Program;
 pub use refine::refine;

@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 
-use crate::{Const, Function};
+use crate::{Attributes, Function};
 
 /// A MIL program.
 #[derive(Clone, Debug, Default)]
@@ -10,7 +10,7 @@ pub struct Program {
     /// Functions by name, in file order; `main` is the entry of a model with one function.
     pub functions: IndexMap<String, Function>,
     /// Attributes of the program (`buildInfo`, ...), as in the file.
-    pub attributes: IndexMap<String, Const>,
+    pub attributes: Attributes,
     /// Version of the program format; 1 so far.
     pub version: i64,
     /// The free text of the protobuf.

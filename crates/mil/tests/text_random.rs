@@ -89,7 +89,7 @@ impl Choices {
                     new = new.input_list(param, &args);
                 }
                 for key in ["epsilon", "shape"].iter().take(self.below(3)) {
-                    new = new.attribute(key, self.constant(1));
+                    new = new.attribute(*key, self.constant(1));
                 }
             }
             let op = f.insert(Place::End(block), new);

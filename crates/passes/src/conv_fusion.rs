@@ -131,7 +131,10 @@ impl Conv<'_> {
     }
 }
 
-/// Every element times the factor of its run, on all cores.
+/// From how many elements on all cores take part: below, sharing the work costs more than the work.
+const MANY: usize = 1 << 15;
+
+/// Every element times the factor of its run, on all cores where there are many.
 fn scale<T: Element + Send + Sync>(
     data: &Data,
     run: usize,
@@ -140,10 +143,15 @@ fn scale<T: Element + Send + Sync>(
     narrow: impl Fn(f64) -> T + Sync,
 ) -> Option<Data> {
     let mut elements: Vec<T> = data.as_slice::<T>()?.into_owned();
-    elements.par_chunks_mut(run).enumerate().for_each(|(row, run)| {
+    let scale_run = |(row, run): (usize, &mut [T])| {
         let by = factor(row);
         run.iter_mut().for_each(|v| *v = narrow(widen(*v) * by));
-    });
+    };
+    if elements.len() < MANY {
+        elements.chunks_mut(run).enumerate().for_each(scale_run);
+    } else {
+        elements.par_chunks_mut(run).enumerate().for_each(scale_run);
+    }
     Some(Data::from_vec(data.shape(), elements))
 }
 

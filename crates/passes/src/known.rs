@@ -5,7 +5,7 @@ use coremill_mil::{Arg, Const, Flags, Function, OpArgs, OpId, OpKind, ValueId, s
 use rustc_hash::FxHashMap;
 
 /// Ops that are evaluated for one question; a cone of more is left to `common::const_elimination`.
-const MAX_OPS: usize = 32;
+const MAX_OPS: usize = 16;
 
 /// Elements of the largest result that is evaluated for one question.
 const MAX_ELEMENTS: usize = 1 << 16;

@@ -6,8 +6,8 @@ use coremill_mil::Program;
 
 use crate::instrument::{Instrument, StepInfo, StepOutcome};
 use crate::pass::{PassContext, PassError};
-use crate::pipeline::{Pipeline, ResolveError};
-use crate::registry::Registry;
+use crate::pipeline::{PassSpec, Pipeline, ResolveError};
+use crate::registry::{Registry, find_pass};
 
 /// Checks a program after a step; gives what is wrong with it, one sentence each.
 pub(crate) type Check<'a> = &'a dyn Fn(&Program) -> Vec<String>;
@@ -34,6 +34,33 @@ impl Limits {
     /// Is there room for another step, after `steps` and `rewrites`?
     fn admit(&self, steps: u64, rewrites: u64) -> bool {
         self.steps.is_none_or(|n| steps < n) && self.rewrites.is_none_or(|n| rewrites < n)
+    }
+}
+
+/// What coremill's own passes have left as it is. Such a pass finds nothing more in a program that has not changed since
+/// it ran, so a pipeline that names it again need not look again. Passes of a library user are always run.
+#[derive(Default)]
+struct Settled<'p> {
+    /// The state of every function when the step's pass was done, by the pass and its options.
+    left: HashMap<(&'p str, String), Vec<(String, u64)>>,
+}
+
+impl<'p> Settled<'p> {
+    fn key(spec: &'p PassSpec) -> (&'p str, String) {
+        let options = if spec.options.is_empty() { String::new() } else { format!("{:?}", spec.options) };
+        (&spec.id, options)
+    }
+
+    fn state(program: &Program) -> Vec<(String, u64)> {
+        program.functions.iter().map(|(name, f)| (name.clone(), f.revision())).collect()
+    }
+
+    fn knows(&self, spec: &'p PassSpec, program: &Program) -> bool {
+        self.left.get(&Settled::key(spec)).is_some_and(|left| *left == Settled::state(program))
+    }
+
+    fn note(&mut self, spec: &'p PassSpec, program: &Program) {
+        self.left.insert(Settled::key(spec), Settled::state(program));
     }
 }
 
@@ -129,6 +156,7 @@ impl<'a> PassManager<'a> {
         let mut summary = RunSummary::default();
         let limits = self.limits.unwrap_or_default();
         let mut runs: HashMap<&str, usize> = HashMap::new();
+        let mut settled = Settled::default();
         self.instruments.iter_mut().for_each(|i| i.before_pipeline(&pipeline.name, total, program));
         for (index, (spec, pass)) in pipeline.steps.iter().zip(&passes).enumerate() {
             let run = runs.entry(&spec.id).or_default();
@@ -144,13 +172,17 @@ impl<'a> PassManager<'a> {
             let before = program.revision();
             let mut cx = PassContext::new(&spec.id);
             cx.rewrite_limit = limits.rewrites.map(|n| n - summary.rewrites);
-            let result = pass.run(program, &mut cx);
+            let settles = find_pass(&spec.id).is_some();
+            let result = if settles && settled.knows(spec, program) { Ok(()) } else { pass.run(program, &mut cx) };
             if let Err(error) = result {
                 self.instruments.iter_mut().for_each(|i| i.pass_failed(&step, program, &error));
                 let (pipeline, pass) = (pipeline.name.clone(), spec.id.clone());
                 return Err(PipelineError::Pass { pipeline, step: index + 1, total, pass, error: Box::new(error) });
             }
             let changed = program.revision() != before;
+            if settles {
+                settled.note(spec, program);
+            }
             summary.changed += usize::from(changed);
             summary.rewrites += cx.rewrites;
             let outcome = StepOutcome { changed, rewrites: cx.rewrites, visited: cx.visited, notes: cx.notes };

@@ -153,7 +153,7 @@ fn attribute_changes<N: Narrowing>(f: &Function, op: OpId) -> Vec<(String, Const
         float_const(to, data.shape(), data.to_f64s()?)
     };
     let attributes = f.op(op).attributes.iter();
-    attributes.filter_map(|(name, value)| Some((name.clone(), narrowed(name, value)?))).collect()
+    attributes.filter_map(|(name, value)| Some((name.to_owned(), narrowed(name, value)?))).collect()
 }
 
 /// The op's result types with its inputs narrowed; `None` where it would not verify.

@@ -36,30 +36,37 @@ pub(crate) struct Range {
 }
 
 impl Range {
-    /// Looks at every element, with all cores.
+    /// Looks at every element, with all cores where there are many.
     pub(crate) fn of(data: &Data) -> Range {
-        let parts = data.bytes().par_chunks(CHUNK).map(|bytes| {
-            let mut range = Range::default();
-            for b in bytes.chunks_exact(4) {
-                let v = f32::from_le_bytes([b[0], b[1], b[2], b[3]]).abs();
-                if v <= VANISHES {
-                    range.vanishing = range.vanishing.max(v);
-                } else if v < STANDS_FOR_INFINITY {
-                    range.largest = range.largest.max(v);
-                } else if v.is_finite() {
-                    range.huge = range.huge.max(v);
-                }
-            }
-            range
-        });
-        let mut range = parts.reduce(Range::default, |a, b| Range {
-            largest: a.largest.max(b.largest),
-            huge: a.huge.max(b.huge),
-            vanishing: a.vanishing.max(b.vanishing),
-            ..a
-        });
+        let bytes = data.bytes();
+        let mut range = if bytes.len() <= CHUNK {
+            Range::of_part(bytes)
+        } else {
+            bytes.par_chunks(CHUNK).map(Range::of_part).reduce(Range::default, |a, b| Range {
+                largest: a.largest.max(b.largest),
+                huge: a.huge.max(b.huge),
+                vanishing: a.vanishing.max(b.vanishing),
+                ..a
+            })
+        };
         range.all_vanish = range.vanishing > 0.0 && range.largest == 0.0 && range.huge == 0.0;
         range.has_vanishing = range.vanishing > 0.0 && data.len() < FEW;
+        range
+    }
+
+    /// The magnitudes among the elements of a part.
+    fn of_part(bytes: &[u8]) -> Range {
+        let mut range = Range::default();
+        for b in bytes.chunks_exact(4) {
+            let v = f32::from_le_bytes([b[0], b[1], b[2], b[3]]).abs();
+            if v <= VANISHES {
+                range.vanishing = range.vanishing.max(v);
+            } else if v < STANDS_FOR_INFINITY {
+                range.largest = range.largest.max(v);
+            } else if v.is_finite() {
+                range.huge = range.huge.max(v);
+            }
+        }
         range
     }
 }

@@ -39,14 +39,18 @@ pub fn rewrite(program: &mut Program, rules: &[&dyn Rewrite], cx: &mut PassConte
 /// # Errors
 /// As [`rewrite`].
 pub fn rewrite_function(f: &mut Function, rules: &[&dyn Rewrite], cx: &mut PassContext) -> Result<(), PassError> {
-    let all = f.all_ops();
-    let ops = all.len();
+    let wants = |kind: OpKind| rules.iter().any(|r| r.roots().is_empty() || r.roots().contains(&kind));
+    let wanted = |f: &Function, op: OpId| wants(f.kind(op));
+    let order = f.order();
+    let ops = order.ops().len();
+    let of_any = rules.iter().any(|r| r.roots().is_empty());
+    let roots: usize = rules.iter().flat_map(|r| r.roots()).map(|&kind| order.count(kind)).sum();
+    if !of_any && roots == 0 {
+        return Ok(());
+    }
     let bound = REWRITES_PER_OP * (ops as u64 + 8);
-    let wanted = |f: &Function, op: OpId| {
-        let kind = f.kind(op);
-        rules.iter().any(|r| r.roots().is_empty() || r.roots().contains(&kind))
-    };
-    let mut queue: VecDeque<OpId> = all.into_iter().filter(|&op| wanted(f, op)).collect();
+    let mut queue: VecDeque<OpId> = order.ops().iter().filter(|(_, kind)| wants(*kind)).map(|(op, _)| *op).collect();
+    drop(order);
     let mut queued = vec![false; f.op_capacity()];
     queue.iter().for_each(|op| queued[op.index()] = true);
     let (mut count, mut last) = (0u64, "");

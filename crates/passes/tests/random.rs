@@ -57,6 +57,17 @@ fn seed() -> RngSeed {
     RngSeed::Fixed(std::env::var("COREMILL_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(1))
 }
 
+/// A pass leaves nothing that it would change: the manager does not run it again on what it has left.
+fn check_settles(seed: u64, ops: usize, before: u64, pass: u64, blocks: bool) -> Result<(), TestCaseError> {
+    let mut program = random(seed, ops, blocks);
+    PassManager::new().run(&pipeline(before, 2), &mut program).unwrap();
+    let once = pipeline(pass, 1);
+    PassManager::new().run(&once, &mut program).unwrap();
+    let again = PassManager::new().run(&once, &mut program).unwrap();
+    prop_assert_eq!(again.changed, 0, "{:?} after {:?}", once.ids(), pipeline(before, 2).ids());
+    Ok(())
+}
+
 proptest! {
     // The same programs on every run, so that a failure is the change's; another seed looks elsewhere.
     #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: seed(), ..ProptestConfig::default() })]
@@ -66,5 +77,12 @@ proptest! {
         seed in any::<u64>(), ops in 1usize..40, passes in any::<u64>(), length in 1usize..12, blocks in any::<bool>()
     ) {
         check(seed, ops, passes, length, blocks)?;
+    }
+
+    #[test]
+    fn a_pass_that_ran_finds_nothing_more(
+        seed in any::<u64>(), ops in 1usize..40, before in any::<u64>(), pass in any::<u64>(), blocks in any::<bool>()
+    ) {
+        check_settles(seed, ops, before, pass, blocks)?;
     }
 }

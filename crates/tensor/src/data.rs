@@ -188,6 +188,21 @@ impl Data {
         }
     }
 
+    /// Is every element equal to `n`? Zeros of both signs are zero. False for types that are no numbers.
+    pub fn is_filled_with(&self, n: f64) -> bool {
+        fn all<T: Element>(d: &Data, is: impl Fn(T) -> bool) -> bool {
+            // Most tensors that are not filled differ in the first element already, before any copy.
+            let first = d.bytes.get(..size_of::<T>()).map(bytemuck::pod_read_unaligned::<T>);
+            first.is_none_or(&is) && d.as_slice::<T>().is_some_and(|v| v.iter().all(|&v| is(v)))
+        }
+        match self.dtype {
+            DType::Fp16 => all::<f16>(self, |v| v.to_f64() == n),
+            DType::Fp32 => all::<f32>(self, |v| f64::from(v) == n),
+            DType::Int32 => all::<i32>(self, |v| f64::from(v) == n),
+            _ => self.to_f64s().is_some_and(|v| v.iter().all(|&v| v == n)),
+        }
+    }
+
     /// The single element of an integer or bool tensor.
     pub fn scalar_i64(&self) -> Option<i64> {
         if self.len() == 1 { self.to_i64s()?.first().copied() } else { None }

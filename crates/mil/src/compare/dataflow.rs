@@ -53,7 +53,7 @@ fn given<'p>(f: &'p Function, op: &'p Op) -> BTreeMap<&'p str, Vec<Given<'p>>> {
         let arg = |v| f.const_value(v).map_or(Given::Value(v), Given::Literal);
         out.insert(name, args.map(arg).collect());
     }
-    for (name, value) in &op.attributes {
+    for (name, value) in op.attributes.iter() {
         out.insert(name, vec![Given::Literal(value)]);
     }
     out
@@ -81,7 +81,7 @@ impl Comparer<'_> {
             (None, Some(_)) => return Err(format!("{place}: {} against a constant", describe(self.a, x))),
             (None, None) => {}
         }
-        match (self.a.value(x).def(), self.b.value(y).def()) {
+        match (self.a.def(x), self.b.def(y)) {
             (Def::Op { op: p, output: i }, Def::Op { op: q, output: j }) => {
                 if i != j {
                     return Err(format!("{place}: output {i} against output {j}"));
@@ -174,7 +174,7 @@ fn parameters(a: &Function, op_a: &Op, b: &Function, op_b: &Op) -> Result<Vec<(V
 }
 
 fn describe(f: &Function, v: ValueId) -> String {
-    match f.value(v).def() {
+    match f.def(v) {
         Def::Op { op, .. } => format!("an op {}", f.op(op).type_name()),
         Def::BlockInput { .. } => "an input".to_owned(),
     }

@@ -6,10 +6,9 @@
 use std::fmt::Write;
 
 use coremill_tensor::{DType, Data, bf16, f16};
-use indexmap::IndexMap;
 
 use super::names::is_identifier;
-use crate::{Const, Type};
+use crate::{Attributes, Const, Type};
 
 /// Writes a constant without its type.
 fn value(out: &mut String, c: &Const) {
@@ -70,7 +69,7 @@ pub(super) fn name(out: &mut String, name: &str) {
 }
 
 /// Writes named constants in brackets, or nothing when there are none.
-pub(super) fn attributes(out: &mut String, all: &IndexMap<String, Const>, terse: bool, elide_above: Option<usize>) {
+pub(super) fn attributes(out: &mut String, all: &Attributes, terse: bool, elide_above: Option<usize>) {
     for (i, (key, c)) in all.iter().enumerate() {
         out.push_str(if i > 0 { ", " } else { "[" });
         name(out, key);

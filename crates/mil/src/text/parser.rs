@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::BlobResolver;
 use super::error::{ParseError, Problem};
 use super::lexer::{Tok, Token, token};
-use crate::{BlockId, Const, Function, NewOp, OpKind, Opset, Place, Program, Type, ValueId};
+use crate::{Attributes, BlockId, Const, Function, NewOp, OpKind, Opset, Place, Program, Type, ValueId};
 
 /// Types, constants and blocks may nest this deeply.
 const MAX_DEPTH: usize = 48;
@@ -300,10 +300,10 @@ impl<'a> Parser<'a> {
     }
 
     /// Attributes in brackets, where there are any.
-    fn attributes(&mut self) -> Result_<IndexMap<String, Const>> {
+    fn attributes(&mut self) -> Result_<Attributes> {
         let mut all = IndexMap::new();
         if !self.eat(b'[') {
-            return Ok(all);
+            return Ok(Attributes::new());
         }
         while !self.is(b']') && (all.is_empty() || self.comma_or(b']')?) {
             let at = self.tok;
@@ -315,7 +315,7 @@ impl<'a> Parser<'a> {
             }
         }
         self.expect(b']', "after the attributes")?;
-        Ok(all)
+        Ok(all.into_iter().collect())
     }
 }
 
@@ -368,7 +368,7 @@ impl<'a> Parser<'a> {
         let inputs = self.inputs(scope)?;
         let at = self.tok;
         new.attributes = self.attributes()?;
-        if let Some(name) = new.attributes.shift_remove("name") {
+        if let Some(name) = new.attributes.remove("name") {
             match name.as_str() {
                 Some(name) => new.name = Some(name.to_owned()),
                 None => return Err(self.fail(at, "the attribute `name` must be a string".to_owned())),

@@ -275,8 +275,8 @@ impl<'a> Printer<'a> {
         }
         self.out.push('[');
         let mut count = 0;
-        for (attribute, c) in &op.attributes {
-            if let Some(name) = name.take_if(|_| attribute.as_str() > "name") {
+        for (attribute, c) in op.attributes.iter() {
+            if let Some(name) = name.take_if(|_| attribute > "name") {
                 self.op_name(name, &mut count);
             }
             self.comma(count);

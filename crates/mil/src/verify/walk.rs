@@ -91,7 +91,7 @@ impl Walk<'_> {
         }
         let mut defined = Vec::new();
         for (index, &v) in b.inputs.iter().enumerate() {
-            self.define(v, Def::BlockInput { block, index }, parent, &mut defined);
+            self.define(v, Def::BlockInput { block, index: index as u32 }, parent, &mut defined);
         }
         Some(Frame { block, prev: None, next: b.first, within: None, defined })
     }
@@ -99,7 +99,7 @@ impl Walk<'_> {
     fn define(&mut self, v: ValueId, def: Def, op: Option<OpId>, defined: &mut Vec<ValueId>) {
         if !self.f.is_live_value(v) {
             self.broken(op, format!("{v:?} was erased"));
-        } else if self.f.value(v).def != def {
+        } else if self.f.def(v) != def {
             self.broken(op, format!("{v:?} is said to be defined elsewhere"));
         } else {
             self.visible[v.index()] = true;
@@ -131,7 +131,7 @@ impl Walk<'_> {
                     continue;
                 }
                 let value = self.f.value(operand.value);
-                let later = matches!(value.def, Def::Op { op: def, .. } if self.f.is_live(def) && self.f.block_of(def) == block);
+                let later = matches!(self.f.def(operand.value), Def::Op { op: def, .. } if self.f.is_live(def) && self.f.block_of(def) == block);
                 let problem = Problem::NotVisible { input: input.name.to_string(), value: value.name.clone(), later };
                 self.found.push((Some(op), problem));
             }
@@ -156,7 +156,7 @@ impl Walk<'_> {
     /// What follows when an op's nested blocks are done: its types, and its results are defined.
     fn leave_op(&mut self, op: OpId, defined: &mut Vec<ValueId>) {
         for (output, &v) in self.f.op(op).outputs.iter().enumerate() {
-            self.define(v, Def::Op { op, output }, Some(op), defined);
+            self.define(v, Def::Op { op, output: output as u32 }, Some(op), defined);
         }
         if self.broken {
             return;
@@ -192,7 +192,7 @@ impl Walk<'_> {
     fn count_uses(&mut self) {
         for (i, value) in self.f.values.iter().enumerate() {
             let Some(value) = value else { continue };
-            if value.uses.len() != self.uses[i] {
+            if value.uses.len() != self.uses[i] || self.f.roots[i].uses as usize != self.uses[i] {
                 let what = format!("v{i} has {} uses and records {}", self.uses[i], value.uses.len());
                 self.broken(None, what);
             }

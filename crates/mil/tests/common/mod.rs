@@ -1,9 +1,8 @@
 //! Tables of ops and the types that coremltools infers for them.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its own part")]
 
-use coremill_mil::{Arg, Const, InferError, OpArgs, OpKind, Opset, Type, infer, schema, version_of};
+use coremill_mil::{Arg, Attributes, Const, InferError, OpArgs, OpKind, Opset, Type, infer, schema, version_of};
 use coremill_tensor::{DType, Data, Dim, Shape};
-use indexmap::IndexMap;
 
 /// `fp32[2,n,?]`.
 pub fn parse_type(s: &str) -> Type {
@@ -82,7 +81,7 @@ pub fn infer_line(line: &str) -> Result<Vec<Type>, InferError> {
             (name, values.split('|').map(parse).collect())
         })
         .collect();
-    let mut attributes = IndexMap::new();
+    let mut attributes = Attributes::new();
     let mut args = OpArgs::new(kind, opset);
     for (name, list) in &given {
         match &list[..] {

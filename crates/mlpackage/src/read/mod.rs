@@ -14,7 +14,9 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use bytes::Bytes;
-use coremill_mil::{BlockId, Const, Function, NewOp, OpId, OpKind, Opset, Place, Program, Type, ValueId, version_of};
+use coremill_mil::{
+    Attributes, BlockId, Const, Function, NewOp, OpId, OpKind, Opset, Place, Program, Type, ValueId, version_of,
+};
 use indexmap::IndexMap;
 use prost::Message;
 use smallvec::SmallVec;
@@ -155,7 +157,7 @@ impl Reader<'_> {
         new.attributes = self.attributes(p.attributes, at)?;
         if let Some(name) = new.attributes.get("name").and_then(scalar_string) {
             new.name = Some(name.to_owned());
-            new.attributes.shift_remove("name");
+            new.attributes.remove("name");
         }
         if kind == OpKind::Const && (!new.attributes.contains_key("val") || p.outputs.len() != 1) {
             return Err(at.malformed("a `const` needs a `val` attribute and one output"));
@@ -218,17 +220,13 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn attributes(
-        &mut self,
-        map: std::collections::BTreeMap<String, proto::Value>,
-        at: &At<'_>,
-    ) -> Read<IndexMap<String, Const>> {
-        let mut out = IndexMap::with_capacity(map.len());
+    fn attributes(&mut self, map: std::collections::BTreeMap<String, proto::Value>, at: &At<'_>) -> Read<Attributes> {
+        let mut out = Vec::with_capacity(map.len());
         for (name, value) in map {
             let value = self.value(value, &at.key("attributes", &name))?;
-            out.insert(name, value);
+            out.push((name, value));
         }
-        Ok(out)
+        Ok(out.into_iter().collect())
     }
 }
 

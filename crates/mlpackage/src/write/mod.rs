@@ -13,8 +13,7 @@ mod values;
 use std::collections::BTreeMap;
 
 use coremill_mil::compare::is_written_as_literal;
-use coremill_mil::{BlockId, Const, Function, Opset, Program};
-use indexmap::IndexMap;
+use coremill_mil::{Attributes, BlockId, Function, Opset, Program};
 
 use crate::blob::BlobWriter;
 use crate::error::{At, Located};
@@ -96,11 +95,7 @@ impl Writer {
     }
 
     /// Attributes that stay inline whatever their size.
-    fn plain_attributes(
-        &mut self,
-        attributes: &IndexMap<String, Const>,
-        at: &At<'_>,
-    ) -> Write<BTreeMap<String, proto::Value>> {
-        attributes.iter().map(|(n, c)| Ok((n.clone(), self.inline(c, &at.key("attributes", n))?))).collect()
+    fn plain_attributes(&mut self, attributes: &Attributes, at: &At<'_>) -> Write<BTreeMap<String, proto::Value>> {
+        attributes.iter().map(|(n, c)| Ok((n.to_owned(), self.inline(c, &at.key("attributes", n))?))).collect()
     }
 }

@@ -57,8 +57,8 @@ impl Writer {
         }
         let mut p = proto::Operation { r#type: op.type_name().to_owned(), ..proto::Operation::default() };
         p.attributes.insert("name".to_owned(), string(names.of_op(id)));
-        for (name, c) in &op.attributes {
-            p.attributes.insert(name.clone(), self.value(c, &at.key("attributes", name))?);
+        for (name, c) in op.attributes.iter() {
+            p.attributes.insert(name.to_owned(), self.value(c, &at.key("attributes", name))?);
         }
         for (param, args) in op.inputs() {
             let at = at.key("inputs", param);

@@ -1,10 +1,10 @@
 //! `common::dead_code_elimination`: ops that nothing uses go.
 //!
 //! An op stays when one of its results is used by an op that stays or is an output of its block, and when it
-//! writes state. An op that holds blocks goes with them. One walk from the last op to the first finds all:
-//! users come after what they use, so by the time an op is reached its dead users are gone.
+//! writes state. An op that holds blocks goes with them. It begins with the values that have no use, which a function
+//! knows without a look at its ops, and goes on with what made the arguments of the ops that went.
 
-use coremill_mil::{BlockId, Flags, Function, OpId, OpKind, Program, schema_of};
+use coremill_mil::{BlockId, Flags, Function, OpId, OpKind, Program, ValueId, schema_of};
 
 use crate::options::Options;
 use crate::pass::{Pass, PassContext, PassError, PassInfo};
@@ -22,35 +22,50 @@ struct DeadCodeElimination;
 impl Pass for DeadCodeElimination {
     fn run(&self, program: &mut Program, cx: &mut PassContext) -> Result<(), PassError> {
         for f in program.functions.values_mut() {
-            sweep(f, f.body(), cx);
+            sweep(f, cx);
         }
         Ok(())
     }
 }
 
-fn sweep(f: &mut Function, block: BlockId, cx: &mut PassContext) {
-    // An explicit stack, since nesting is as deep as the file says.
-    let mut stack = vec![f.ops_in(block).last()];
-    while let Some(top) = stack.last_mut() {
-        let Some(op) = *top else {
-            stack.pop();
+fn sweep(f: &mut Function, cx: &mut PassContext) {
+    let mut suspects: Vec<OpId> = f.unused_values().filter_map(|v| f.producer(v)).collect();
+    while let Some(op) = suspects.pop() {
+        if !f.is_live(op) {
             continue;
-        };
-        *top = f.prev(op);
+        }
         cx.visited += 1;
-        if is_dead(f, op) && !cx.is_exhausted() {
-            f.erase(op);
-            cx.rewrites += 1;
-        } else {
-            stack.extend(f.op(op).blocks().iter().map(|&b| f.ops_in(b).last()));
+        if !is_dead(f, op) {
+            continue;
+        }
+        if cx.is_exhausted() {
+            return;
+        }
+        let read = values_read(f, op);
+        f.erase(op);
+        cx.rewrites += 1;
+        suspects.extend(read.into_iter().filter(|&v| !f.is_used(v)).filter_map(|v| f.producer(v)));
+    }
+}
+
+/// What an op and the ops nested in it read.
+fn values_read(f: &Function, op: OpId) -> Vec<ValueId> {
+    let mut read: Vec<ValueId> = f.op(op).operands().collect();
+    let mut blocks: Vec<BlockId> = f.op(op).blocks().to_vec();
+    while let Some(block) = blocks.pop() {
+        read.extend(f.block(block).outputs());
+        for op in f.ops_in(block) {
+            read.extend(f.op(op).operands());
+            blocks.extend(f.op(op).blocks());
         }
     }
+    read
 }
 
 /// An op without results does its work by being there.
 fn is_dead(f: &Function, op: OpId) -> bool {
     let outputs = f.op(op).outputs();
-    !outputs.is_empty() && outputs.iter().all(|&v| f.value(v).uses().is_empty()) && !writes_state(f.kind(op))
+    !outputs.is_empty() && outputs.iter().all(|&v| !f.is_used(v)) && !writes_state(f.kind(op))
 }
 
 fn writes_state(kind: OpKind) -> bool {

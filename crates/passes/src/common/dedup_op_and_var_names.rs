@@ -4,6 +4,8 @@
 //! and of ops are told apart. Inputs and outputs of the function keep their names, whatever else has them. What is
 //! nested in an op is named before the op's own results, as in the peer.
 
+use std::borrow::Cow;
+
 use coremill_mil::{BlockId, Function, OpId, Program, ValueId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -31,22 +33,23 @@ impl Pass for DedupOpAndVarNames {
 
 /// Names given out so far, with the last number tried for each base, so that many equal names stay cheap.
 #[derive(Default)]
-struct Names {
-    taken: FxHashSet<String>,
-    last: FxHashMap<String, usize>,
+struct Names<'f> {
+    taken: FxHashSet<Cow<'f, str>>,
+    last: FxHashMap<&'f str, usize>,
 }
 
-impl Names {
-    fn claim(&mut self, name: &str) -> String {
-        if self.taken.insert(name.to_owned()) {
-            return name.to_owned();
+impl<'f> Names<'f> {
+    /// Takes a name. When it is taken already, gives the one to have instead.
+    fn claim(&mut self, name: &'f str) -> Option<String> {
+        if self.taken.insert(Cow::Borrowed(name)) {
+            return None;
         }
-        let last = self.last.entry(name.to_owned()).or_default();
+        let last = self.last.entry(name).or_default();
         loop {
             *last += 1;
             let candidate = format!("{name}_{last}");
-            if self.taken.insert(candidate.clone()) {
-                return candidate;
+            if self.taken.insert(Cow::Owned(candidate.clone())) {
+                return Some(candidate);
             }
         }
     }
@@ -58,31 +61,47 @@ enum Visit {
     Results(OpId),
 }
 
+/// New names, in program order.
+#[derive(Default)]
+struct Renames {
+    values: Vec<(ValueId, String)>,
+    ops: Vec<(OpId, String)>,
+}
+
 fn dedup(f: &mut Function, cx: &mut PassContext) {
-    let (mut values, mut ops) = (Names::default(), Names::default());
-    for &v in f.inputs() {
-        values.taken.insert(f.value(v).name.clone());
-    }
     let names: Vec<(ValueId, String)> = f.outputs().zip(f.output_names().iter().cloned()).collect();
     for (v, name) in names {
         // The value carries the public name, except an input that is also an output: it has its own.
         if !f.inputs().contains(&v) {
-            f.set_name(v, name.clone());
+            f.set_name(v, name);
         }
-        values.taken.insert(name);
     }
+    let renames = renames(f, cx);
+    cx.rewrites += (renames.values.len() + renames.ops.len()) as u64;
+    for (v, name) in renames.values {
+        f.set_name(v, name);
+    }
+    for (op, name) in renames.ops {
+        *f.op_mut(op).name = Some(name);
+    }
+}
+
+fn renames(f: &Function, cx: &mut PassContext) -> Renames {
+    let (mut values, mut ops) = (Names::default(), Names::default());
+    let inputs = f.inputs().iter().map(|&v| f.value(v).name.as_str());
+    values.taken.extend(inputs.chain(f.output_names().iter().map(String::as_str)).map(Cow::Borrowed));
+    let mut renames = Renames::default();
     let mut stack = vec![Visit::Block(f.body())];
     while let Some(visit) = stack.pop() {
         match visit {
             Visit::Block(b) => {
                 if b != f.body() {
-                    for v in f.block(b).inputs().to_vec() {
-                        rename(f, v, &mut values, cx);
-                    }
+                    let inputs = f.block(b).inputs().iter();
+                    renames.values.extend(inputs.filter_map(|&v| Some((v, values.claim(&f.value(v).name)?))));
                 }
-                let mut inner: Vec<Visit> = f.ops_in(b).map(Visit::Op).collect();
-                inner.reverse();
-                stack.append(&mut inner);
+                let at = stack.len();
+                stack.extend(f.ops_in(b).map(Visit::Op));
+                stack[at..].reverse();
             }
             Visit::Op(op) => {
                 cx.visited += 1;
@@ -90,28 +109,11 @@ fn dedup(f: &mut Function, cx: &mut PassContext) {
                 stack.extend(f.op(op).blocks().iter().rev().map(|&b| Visit::Block(b)));
             }
             Visit::Results(op) => {
-                if let Some(old) = f.op(op).name.clone() {
-                    let new = ops.claim(&old);
-                    if new != old {
-                        *f.op_mut(op).name = Some(new);
-                        cx.rewrites += 1;
-                    }
-                }
-                for v in f.op(op).outputs().to_vec() {
-                    if !f.is_function_output(v) {
-                        rename(f, v, &mut values, cx);
-                    }
-                }
+                renames.ops.extend(f.op(op).name.as_deref().and_then(|name| Some((op, ops.claim(name)?))));
+                let results = f.op(op).outputs().iter().filter(|&&v| !f.is_function_output(v));
+                renames.values.extend(results.filter_map(|&v| Some((v, values.claim(&f.value(v).name)?))));
             }
         }
     }
-}
-
-fn rename(f: &mut Function, v: ValueId, names: &mut Names, cx: &mut PassContext) {
-    let old = f.value(v).name.clone();
-    let new = names.claim(&old);
-    if new != old {
-        f.set_name(v, new);
-        cx.rewrites += 1;
-    }
+    renames
 }

@@ -115,8 +115,7 @@ fn is_filled_with(f: &Function, v: ValueId, n: f64) -> bool {
     if let Some(fill) = f.producer_of(v, OpKind::Fill) {
         return f.const_arg(fill, "value").and_then(Const::as_f64) == Some(n);
     }
-    let values = known_value(f, v).and_then(|c| c.as_data()?.to_f64s());
-    values.is_some_and(|v| v.iter().all(|&v| v == n))
+    known_value(f, v).is_some_and(|c| c.as_data().is_some_and(|d| d.is_filled_with(n)))
 }
 
 fn same_type(f: &Function, a: ValueId, b: ValueId) -> bool {

@@ -98,7 +98,7 @@ impl Changer<'_> {
     fn output_for(&mut self, op: OpId, x: ValueId) -> ValueId {
         let v = self.f.op(op).output();
         let ty = self.f.ty(v).clone();
-        let made_here = matches!(self.f.value(x).def(), Def::Op { op, .. } if self.f.block_of(op) == self.block);
+        let made_here = matches!(self.f.def(x), Def::Op { op, .. } if self.f.block_of(op) == self.block);
         if made_here && !self.outputs.contains(&x) {
             // The type of an output belongs to the signature, however much is known of its extents.
             self.f.set_type(x, ty);
