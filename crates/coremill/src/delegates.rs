@@ -9,6 +9,7 @@ use coremill_mlpackage::{Files, Model};
 use coremill_tensor::Bytes;
 
 use crate::Error;
+use crate::spool::spool;
 
 /// A Core ML delegate with its model.
 pub(crate) struct CoreMlDelegate<'a> {
@@ -81,7 +82,8 @@ pub(crate) fn files_of(directory: &Directory) -> Files {
 pub(crate) fn directory_of(label: &str, files: &Files) -> Result<Directory, Error> {
     let mut directory = Directory::new();
     for (path, content) in files {
-        directory.insert_file(path, content.to_bytes()).map_err(|e| Error::flatten(label, e))?;
+        let bytes = spool(content.len(), |out| content.write_to(out))?;
+        directory.insert_file(path, bytes).map_err(|e| Error::flatten(label, e))?;
     }
     Ok(directory)
 }

@@ -231,7 +231,7 @@ fn weights(program: &Program) -> Vec<(String, WeightInfo)> {
                 let Some(data) = c.as_data().filter(|d| d.len() >= WEIGHT_ELEMENTS) else { continue };
                 let name = &f.value(value).name;
                 let name = if key == "val" { name.clone() } else { format!("{name}.{key}") };
-                let bytes = data.bytes().len() as u64;
+                let bytes = data.byte_len() as u64;
                 let info = WeightInfo { function: function.clone(), name, ty: c.ty().to_string(), bytes };
                 found.push((data.dtype().to_string(), info));
             }

@@ -21,6 +21,7 @@ mod method;
 mod note;
 mod relower;
 mod session;
+mod spool;
 mod verify;
 
 pub use choose::{PassOption, USER_PIPELINE, pipeline_from_argument, set_options};

@@ -1,11 +1,12 @@
 //! The main job: an input through the pipelines to an output.
 
+use std::io;
 use std::path::Path;
 
 use coremill_executorch::compile_spec::{CompileSpec, CompileSpecs, ComputePrecision, CoreMlOptions, ModelType, keys};
 use coremill_executorch::pte::PteFile;
 use coremill_mil::{Opset, Program, refine};
-use coremill_mlpackage::{Content, Model, write_file};
+use coremill_mlpackage::{Model, write_file_with};
 use coremill_passes::{Pipeline, PipelineEdit, backend_for, frontend_for, preset};
 use coremill_tensor::DType;
 
@@ -255,8 +256,8 @@ impl Lowered {
     /// When the extension is another, the result cannot be written so, or the file system says no.
     pub fn save(&self, path: &Path) -> Result<(), Error> {
         if Kind::of_output(path)? == Kind::Pte {
-            let bytes = self.to_pte()?.write().map_err(|e| Error::pte(path.display(), e))?;
-            return Ok(write_file(path, &Content::from(bytes))?);
+            let pte = self.to_pte()?;
+            return Ok(write_file_with(path, |mut out| pte.write_to(&mut out).map_err(io::Error::other))?);
         }
         match self.model() {
             Some(model) => Ok(model.save(path)?),

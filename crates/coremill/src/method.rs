@@ -12,6 +12,7 @@ use coremill_tensor::DType;
 
 use crate::Error;
 use crate::delegates::directory_of;
+use crate::spool::spool;
 
 /// Name of the method of a new program, which ExecuTorch's tools look for.
 const METHOD: &str = "forward";
@@ -68,9 +69,8 @@ pub(crate) fn to_pte(file: &str, model: &Model, signature: &Signature, specs: Co
         outputs: signature.outputs.clone(),
         container: signature.container.clone(),
     };
-    let err = |error| Error::Blob { file: file.to_owned(), method: METHOD.to_owned(), index: 0, error };
-    let processed = blob.write().map_err(err)?;
-    single_delegate(&method, specs, processed.into(), DelegateStorage::Segment).map_err(|e| Error::pte(file, e))
+    let processed = spool(blob.size(), |mut out| blob.write_to(&mut out))?;
+    single_delegate(&method, specs, processed, DelegateStorage::Segment).map_err(|e| Error::pte(file, e))
 }
 
 /// A tensor of the model as callers see it.

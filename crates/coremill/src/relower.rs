@@ -9,6 +9,7 @@ use coremill_tensor::Bytes;
 
 use crate::delegates::{CoreMlDelegate, directory_of};
 use crate::lower::Plan;
+use crate::spool::spool;
 use crate::{Error, LowerOptions, Note, Session};
 
 /// The program with every Core ML delegate's model taken through the pipeline, and those models. A model that
@@ -61,11 +62,5 @@ fn one(session: &mut Session<'_>, path: &Path, d: &CoreMlDelegate<'_>, plan: &Pl
         blob.set_debug_info(None);
         session.note(Note::DebugInfoDropped { method: d.delegate.method.to_owned() });
     }
-    let bytes = blob.write().map_err(|error| Error::Blob {
-        file: path.display().to_string(),
-        method: d.delegate.method.to_owned(),
-        index: d.delegate.index,
-        error,
-    })?;
-    Ok((bytes.into(), model))
+    Ok((spool(blob.size(), |mut out| blob.write_to(&mut out))?, model))
 }

@@ -154,6 +154,19 @@ impl CoreMlBlob {
         Ok(self.root.flatten(&self.root_name)?)
     }
 
+    /// Writes what [`CoreMlBlob::write`] returns, without holding it in memory.
+    ///
+    /// # Errors
+    /// Those of the writer; a tree that cannot be written is an [`io::ErrorKind::InvalidInput`](std::io::ErrorKind).
+    pub fn write_to(&self, out: &mut impl std::io::Write) -> std::io::Result<()> {
+        self.root.flatten_to(&self.root_name, out)
+    }
+
+    /// About how many bytes the blob has: those of its files.
+    pub fn size(&self) -> u64 {
+        self.root.files().iter().map(|(_, contents)| contents.len() as u64).sum()
+    }
+
     /// What `metadata.json` says.
     ///
     /// # Errors

@@ -209,7 +209,7 @@ impl BlobWriter {
     pub fn add(&mut self, data: &Data) -> Result<u64, BlobError> {
         let dtype = data.dtype();
         let code = blob_code(dtype).ok_or(BlobError::Unsupported(dtype))?;
-        let key = (data.bytes().as_ptr() as usize, data.bytes().len(), dtype);
+        let key = (data.address(), data.byte_len(), dtype);
         if let Some(&record) = self.known.get(&key).filter(|_| !data.is_empty()) {
             return Ok(record);
         }
@@ -222,12 +222,12 @@ impl BlobWriter {
         let mut r = BytesMut::with_capacity(RECORD);
         r.put_u32_le(SENTINEL);
         r.put_u32_le(code);
-        r.put_u64_le(data.bytes().len() as u64);
+        r.put_u64_le(data.byte_len() as u64);
         r.put_u64_le(record + RECORD as u64);
         r.put_u64_le(if bits == 0 { 0 } else { 8 - bits as u64 });
         r.put_bytes(0, RECORD - r.len());
         self.content.push(r.freeze());
-        self.content.push(data.bytes().clone());
+        self.content.push_data(data);
         self.count = self.count.saturating_add(1);
         self.known.insert(key, record);
         Ok(record)

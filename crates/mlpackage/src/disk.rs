@@ -100,13 +100,21 @@ pub fn check_relative(path: &str) -> Result<(), &'static str> {
 /// # Errors
 /// What the file system reports; then nothing has changed.
 pub fn write_file(path: &Path, content: &Content) -> Result<(), Error> {
+    write_file_with(path, |out| content.write_to(out))
+}
+
+/// [`write_file`] of what `write` writes.
+///
+/// # Errors
+/// As [`write_file`], and what `write` reports; then nothing has changed.
+pub fn write_file_with(path: &Path, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Error> {
     let parent = parent_of(path);
     let mut builder = tempfile::Builder::new();
     builder.prefix(".coremill-");
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let temp = builder.tempfile_in(&parent).map_err(|e| Error::io(&parent, e))?;
-    put(temp.as_file(), content).map_err(|e| Error::io(path, e))?;
+    put(temp.as_file(), write).map_err(|e| Error::io(path, e))?;
     temp.persist(path).map_err(|e| Error::io(path, e.error))?;
     Ok(())
 }
@@ -137,7 +145,7 @@ pub fn write_folder(path: &Path, files: &Files, replaceable: impl Fn(&Path) -> b
         let dir = parent_of(&file);
         fs::create_dir_all(&dir).map_err(|e| Error::io(&dir, e))?;
         let out = fs::File::create_new(&file).map_err(|e| Error::io(&file, e))?;
-        put(&out, content).map_err(|e| Error::io(&file, e))?;
+        put(&out, |out| content.write_to(out)).map_err(|e| Error::io(&file, e))?;
     }
     if !exists {
         return fs::rename(&fresh, path).map_err(|e| Error::io(path, e));
@@ -158,9 +166,9 @@ fn temp_dir(parent: &Path) -> Result<tempfile::TempDir, Error> {
     builder.tempdir_in(parent).map_err(|e| Error::io(parent, e))
 }
 
-fn put(file: &fs::File, content: &Content) -> std::io::Result<()> {
+fn put(file: &fs::File, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> std::io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 16, file);
-    content.write_to(&mut out)?;
+    write(&mut out)?;
     out.flush()
 }
 

@@ -36,7 +36,7 @@ pub mod proto;
 pub use blob::{Blob, BlobError, BlobFile, BlobWriter};
 pub use content::{Content, Files};
 pub use describe::{Describe, default_function};
-pub use disk::{check_relative, read_folder, write_file, write_folder};
+pub use disk::{check_relative, read_folder, write_file, write_file_with, write_folder};
 pub use dtype::{blob_code, from_blob_code, from_proto_code, proto_code};
 pub use error::{Error, ErrorKind, Place};
 pub use manifest::{Item, MANIFEST, MODEL_PATH, Manifest, WEIGHTS_PATH};

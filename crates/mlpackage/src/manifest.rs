@@ -122,7 +122,11 @@ fn key_of(kind: &str, content: &Content) -> String {
     let mut hash = Sha256::new();
     hash.update(kind.as_bytes());
     hash.update([0]);
-    content.pieces().iter().for_each(|p| hash.update(p));
+    let hashed = content.for_each_piece(&mut |piece| {
+        hash.update(piece);
+        Ok(())
+    });
+    debug_assert!(hashed.is_ok(), "invariant: hashing has no error");
     let mut hex = String::new();
     for (i, byte) in hash.finalize().iter().take(16).enumerate() {
         let byte = match i {

@@ -5,8 +5,7 @@
 //! `g * C_in / groups` on and gives the output channels from `g * C_out / groups` on.
 
 use coremill_mil::{Const, Function, OpId, OpKind, ValueId};
-use coremill_tensor::{DType, Data, Element, f16};
-use rayon::prelude::*;
+use coremill_tensor::{DType, Data};
 
 use crate::known::known_value;
 use crate::matching::float_const;
@@ -98,21 +97,18 @@ impl Conv<'_> {
         let weight = self.weight.as_ref()?;
         let shape = weight.shape();
         let kernel: usize = shape.get(2..)?.iter().product();
-        // Of the run number `row` of kernel elements: which output channel it works for.
+        // Of the run number `row` of kernel elements of a transposed convolution: which output channel it works for.
         let (first, second) = (*shape.first()?, *shape.get(1)?);
-        let channel = |row: usize| match self.transposed {
-            false => row / second.max(1),
-            true => (row / second.max(1)) / (first / self.groups).max(1) * second + row % second.max(1),
-        };
+        let channel = |row: usize| (row / second.max(1)) / (first / self.groups).max(1) * second + row % second.max(1);
         if kernel == 0 || factors.len() != self.channels || (self.transposed && first % self.groups != 0) {
             return None;
         }
-        let scaled = match weight.dtype() {
-            DType::Fp32 => scale(weight, kernel, |row| factors[channel(row)], |v: f32| f64::from(v), |v| v as f32),
-            DType::Fp16 => scale(weight, kernel, |row| factors[channel(row)], f16::to_f64, f16::from_f64),
-            _ => None,
-        }?;
-        Some(Const::Tensor(scaled))
+        // Where the rows of an output channel lie side by side, they share a factor.
+        let (run, factors) = match self.transposed {
+            false => (kernel * second.max(1), factors.to_vec()),
+            true => (kernel, (0..first * second).map(|row| factors[channel(row)]).collect()),
+        };
+        weight.scaled(run, factors).map(Const::Tensor)
     }
 
     /// The weight's value, where it is known but computed by ops that nothing has folded yet.
@@ -129,30 +125,6 @@ impl Conv<'_> {
         };
         new.literal("bias", bias)
     }
-}
-
-/// From how many elements on all cores take part: below, sharing the work costs more than the work.
-const MANY: usize = 1 << 15;
-
-/// Every element times the factor of its run, on all cores where there are many.
-fn scale<T: Element + Send + Sync>(
-    data: &Data,
-    run: usize,
-    factor: impl Fn(usize) -> f64 + Sync,
-    widen: impl Fn(T) -> f64 + Sync,
-    narrow: impl Fn(f64) -> T + Sync,
-) -> Option<Data> {
-    let mut elements: Vec<T> = data.as_slice::<T>()?.into_owned();
-    let scale_run = |(row, run): (usize, &mut [T])| {
-        let by = factor(row);
-        run.iter_mut().for_each(|v| *v = narrow(widen(*v) * by));
-    };
-    if elements.len() < MANY {
-        elements.chunks_mut(run).enumerate().for_each(scale_run);
-    } else {
-        elements.par_chunks_mut(run).enumerate().for_each(scale_run);
-    }
-    Some(Data::from_vec(data.shape(), elements))
 }
 
 #[cfg(test)]

@@ -38,20 +38,29 @@ pub(crate) struct Range {
 impl Range {
     /// Looks at every element, with all cores where there are many.
     pub(crate) fn of(data: &Data) -> Range {
-        let bytes = data.bytes();
-        let mut range = if bytes.len() <= CHUNK {
-            Range::of_part(bytes)
-        } else {
-            bytes.par_chunks(CHUNK).map(Range::of_part).reduce(Range::default, |a, b| Range {
-                largest: a.largest.max(b.largest),
-                huge: a.huge.max(b.huge),
-                vanishing: a.vanishing.max(b.vanishing),
-                ..a
-            })
-        };
+        let mut range = Range::default();
+        let looked = data.for_each_piece(&mut |bytes| {
+            range = range.and(if bytes.len() <= CHUNK {
+                Range::of_part(bytes)
+            } else {
+                bytes.par_chunks(CHUNK).map(Range::of_part).reduce(Range::default, Range::and)
+            });
+            Ok(())
+        });
+        debug_assert!(looked.is_ok(), "invariant: looking has no error");
         range.all_vanish = range.vanishing > 0.0 && range.largest == 0.0 && range.huge == 0.0;
         range.has_vanishing = range.vanishing > 0.0 && data.len() < FEW;
         range
+    }
+
+    /// The magnitudes of both together.
+    fn and(self, other: Range) -> Range {
+        Range {
+            largest: self.largest.max(other.largest),
+            huge: self.huge.max(other.huge),
+            vanishing: self.vanishing.max(other.vanishing),
+            ..self
+        }
     }
 
     /// The magnitudes among the elements of a part.

@@ -1,24 +1,48 @@
-//! Dense tensors over shared bytes.
+//! Dense tensors over shared bytes, or over elements that are computed when they are read.
 
 use std::borrow::Cow;
 use std::fmt;
+use std::io;
+use std::sync::Arc;
 
 use bytemuck::Pod;
 use bytes::Bytes;
 use half::{bf16, f16};
 
 use crate::DType;
+use crate::lazy::Lazy;
 
 /// A dense, row-major tensor. Its bytes are shared, little-endian and often a slice of a mapped file, so
 /// they may be unaligned: [`Data::as_slice`] copies only then.
 ///
 /// Sub-byte elements are packed from the low bit up, without gaps, as weight files store them.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Data {
     dtype: DType,
     shape: Vec<usize>,
-    bytes: Bytes,
+    storage: Storage,
 }
+
+/// Where the elements are.
+#[derive(Clone)]
+enum Storage {
+    /// In memory, or in a mapped file.
+    Made(Bytes),
+    /// Nowhere yet: computed when they are read.
+    Lazy(Arc<Lazy>),
+}
+
+/// A vector whose bytes are shared.
+struct Owner<T>(Vec<T>);
+
+impl<T: Pod> AsRef<[u8]> for Owner<T> {
+    fn as_ref(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.0)
+    }
+}
+
+/// Bytes of one piece, where elements are computed piece by piece.
+const PIECE: usize = 1 << 22;
 
 /// Bytes that do not make the tensor they are said to be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -70,7 +94,7 @@ impl Data {
         let bytes = bytes.into();
         let want = shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).and_then(|n| dtype.byte_len(n));
         match want {
-            Some(want) if want == bytes.len() => Ok(Data { dtype, shape: shape.to_vec(), bytes }),
+            Some(want) if want == bytes.len() => Ok(Data::made_of(dtype, shape, bytes)),
             Some(want) => Err(DataError::Length { dtype, shape: shape.to_vec(), want, got: bytes.len() }),
             None => Err(DataError::TooLarge { dtype, shape: shape.to_vec() }),
         }
@@ -82,7 +106,7 @@ impl Data {
     /// When their number is not the shape's; for sizes from a file use [`Data::new`].
     pub fn from_elements<T: Element>(shape: &[usize], elements: &[T]) -> Data {
         assert_eq!(shape.iter().product::<usize>(), elements.len(), "element count of shape {shape:?}");
-        Data { dtype: T::DTYPE, shape: shape.to_vec(), bytes: Bytes::copy_from_slice(bytemuck::cast_slice(elements)) }
+        Data::made_of(T::DTYPE, shape, Bytes::copy_from_slice(bytemuck::cast_slice(elements)))
     }
 
     /// Data that takes a vector of elements over without copying it.
@@ -90,14 +114,16 @@ impl Data {
     /// # Panics
     /// When their number is not the shape's.
     pub fn from_vec<T: Element + Send + Sync>(shape: &[usize], elements: Vec<T>) -> Data {
-        struct Owner<T>(Vec<T>);
-        impl<T: Pod> AsRef<[u8]> for Owner<T> {
-            fn as_ref(&self) -> &[u8] {
-                bytemuck::cast_slice(&self.0)
-            }
-        }
         assert_eq!(shape.iter().product::<usize>(), elements.len(), "element count of shape {shape:?}");
-        Data { dtype: T::DTYPE, shape: shape.to_vec(), bytes: Bytes::from_owner(Owner(elements)) }
+        Data::made_of(T::DTYPE, shape, Bytes::from_owner(Owner(elements)))
+    }
+
+    /// Data of `dtype` that takes over a vector of words without copying it, whatever the words stand for.
+    ///
+    /// # Errors
+    /// As [`Data::new`].
+    pub fn from_words<T: Pod + Send + Sync>(dtype: DType, shape: &[usize], words: Vec<T>) -> Result<Data, DataError> {
+        Data::new(dtype, shape, Bytes::from_owner(Owner(words)))
     }
 
     /// Booleans.
@@ -107,7 +133,7 @@ impl Data {
     pub fn from_bools(shape: &[usize], elements: &[bool]) -> Data {
         assert_eq!(shape.iter().product::<usize>(), elements.len(), "element count of shape {shape:?}");
         let bytes: Vec<u8> = elements.iter().map(|&b| u8::from(b)).collect();
-        Data { dtype: DType::Bool, shape: shape.to_vec(), bytes: bytes.into() }
+        Data::made_of(DType::Bool, shape, bytes.into())
     }
 
     /// A scalar.
@@ -140,15 +166,111 @@ impl Data {
         self.len() == 0
     }
 
-    /// The bytes, shared.
-    pub fn bytes(&self) -> &Bytes {
-        &self.bytes
+    /// Number of bytes.
+    pub fn byte_len(&self) -> usize {
+        match &self.storage {
+            Storage::Made(bytes) => bytes.len(),
+            Storage::Lazy(_) => self.len() * (self.dtype.bits() / 8),
+        }
+    }
+
+    /// All bytes: shared, where they are made; otherwise computed, for as long as the caller keeps them.
+    pub fn bytes(&self) -> Bytes {
+        match &self.storage {
+            Storage::Made(bytes) => bytes.clone(),
+            Storage::Lazy(lazy) => {
+                let mut all = vec![0; self.byte_len()];
+                lazy.fill(0, &mut all);
+                all.into()
+            }
+        }
+    }
+
+    /// The first bytes, at most `n`, without computing more.
+    pub fn head(&self, n: usize) -> Bytes {
+        let n = n.min(self.byte_len());
+        match &self.storage {
+            Storage::Made(bytes) => bytes.slice(..n),
+            Storage::Lazy(lazy) => {
+                let mut head = vec![0; n];
+                lazy.fill(0, &mut head);
+                head.into()
+            }
+        }
+    }
+
+    /// Hands all bytes to `f` in order: at once where they are made, otherwise piece by piece, each computed on all cores.
+    ///
+    /// # Errors
+    /// What `f` reports.
+    pub fn for_each_piece(&self, f: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        let lazy = match &self.storage {
+            Storage::Made(bytes) => return f(bytes),
+            Storage::Lazy(lazy) => lazy,
+        };
+        let width = self.dtype.bits() / 8;
+        let mut piece = vec![0; PIECE.min(self.byte_len())];
+        for start in (0..self.byte_len()).step_by(PIECE) {
+            let part = &mut piece[..PIECE.min(self.byte_len() - start)];
+            lazy.fill(start / width, part);
+            f(part)?;
+        }
+        Ok(())
+    }
+
+    /// Where the elements are: equal for tensors that share them.
+    pub fn address(&self) -> usize {
+        match &self.storage {
+            Storage::Made(bytes) => bytes.as_ptr() as usize,
+            Storage::Lazy(lazy) => Arc::as_ptr(lazy) as usize,
+        }
+    }
+
+    pub(crate) fn of_lazy(dtype: DType, shape: &[usize], lazy: Lazy) -> Data {
+        Data { dtype, shape: shape.to_vec(), storage: Storage::Lazy(Arc::new(lazy)) }
+    }
+
+    fn made_of(dtype: DType, shape: &[usize], bytes: Bytes) -> Data {
+        Data { dtype, shape: shape.to_vec(), storage: Storage::Made(bytes) }
+    }
+
+    /// The same with its elements in memory.
+    pub(crate) fn made(&self) -> Data {
+        Data::made_of(self.dtype, &self.shape, self.bytes())
+    }
+
+    /// The bytes of the elements from number `start` on, as many as `out` takes. For elements of whole bytes.
+    pub(crate) fn read_at(&self, start: usize, out: &mut [u8]) {
+        match &self.storage {
+            Storage::Made(bytes) => {
+                let from = start * (self.dtype.bits() / 8);
+                out.copy_from_slice(&bytes[from..from + out.len()]);
+            }
+            Storage::Lazy(lazy) => lazy.fill(start, out),
+        }
     }
 
     /// The same elements under another shape of as many elements; shares the bytes. `None` when the count differs.
     pub fn reshaped(&self, shape: &[usize]) -> Option<Data> {
         let n = shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d))?;
-        (n == self.len()).then(|| Data { dtype: self.dtype, shape: shape.to_vec(), bytes: self.bytes.clone() })
+        (n == self.len()).then(|| Data { dtype: self.dtype, shape: shape.to_vec(), storage: self.storage.clone() })
+    }
+
+    /// The elements from number `start` on, as many as the shape needs; shares the bytes of what is made. `None` outside, and
+    /// for sub-byte types.
+    pub fn slab(&self, start: usize, shape: &[usize]) -> Option<Data> {
+        let n = shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d))?;
+        start.checked_add(n).filter(|&end| end <= self.len() && self.dtype.bits().is_multiple_of(8))?;
+        let width = self.dtype.bits() / 8;
+        let bytes = match &self.storage {
+            Storage::Made(bytes) => bytes.slice(start * width..(start + n) * width),
+            Storage::Lazy(lazy) => {
+                let mut part = vec![0; n * width];
+                lazy.fill(start, &mut part);
+                part.into()
+            }
+        };
+        Some(Data::made_of(self.dtype, shape, bytes))
     }
 
     /// The elements, when `T` is this data's type. Borrows where the bytes are aligned.
@@ -156,9 +278,16 @@ impl Data {
         if T::DTYPE != self.dtype {
             return None;
         }
-        Some(match bytemuck::try_cast_slice(&self.bytes) {
-            Ok(s) => Cow::Borrowed(s),
-            Err(_) => Cow::Owned(bytemuck::pod_collect_to_vec(&self.bytes)),
+        Some(match &self.storage {
+            Storage::Made(bytes) => match bytemuck::try_cast_slice(bytes) {
+                Ok(s) => Cow::Borrowed(s),
+                Err(_) => Cow::Owned(bytemuck::pod_collect_to_vec(bytes)),
+            },
+            Storage::Lazy(lazy) => {
+                let mut all = vec![T::zeroed(); self.len()];
+                lazy.fill(0, bytemuck::cast_slice_mut(&mut all));
+                Cow::Owned(all)
+            }
         })
     }
 
@@ -166,7 +295,7 @@ impl Data {
     pub fn to_i64s(&self) -> Option<Vec<i64>> {
         macro_rules! wide {
             ($($t:ty),*) => { match self.dtype {
-                DType::Bool => Some(self.bytes.iter().map(|&b| i64::from(b != 0)).collect()),
+                DType::Bool => Some(self.bytes().iter().map(|&b| i64::from(b != 0)).collect()),
                 DType::UInt64 => self.as_slice::<u64>()?.iter().map(|&v| i64::try_from(v).ok()).collect(),
                 $(<$t as Element>::DTYPE => Some(self.as_slice::<$t>()?.iter().map(|&v| i64::from(v)).collect()),)*
                 t if t.is_sub_byte() => Some(self.unpack()),
@@ -192,7 +321,7 @@ impl Data {
     pub fn is_filled_with(&self, n: f64) -> bool {
         fn all<T: Element>(d: &Data, is: impl Fn(T) -> bool) -> bool {
             // Most tensors that are not filled differ in the first element already, before any copy.
-            let first = d.bytes.get(..size_of::<T>()).map(bytemuck::pod_read_unaligned::<T>);
+            let first = d.head(size_of::<T>()).get(..size_of::<T>()).map(bytemuck::pod_read_unaligned::<T>);
             first.is_none_or(&is) && d.as_slice::<T>().is_some_and(|v| v.iter().all(|&v| is(v)))
         }
         match self.dtype {
@@ -229,13 +358,14 @@ impl Data {
                 bytes[at / 8] |= (((v >> b) & 1) as u8) << (at % 8);
             }
         }
-        Some(Data { dtype, shape: shape.to_vec(), bytes: bytes.into() })
+        Some(Data::made_of(dtype, shape, bytes.into()))
     }
 
     fn unpack(&self) -> Vec<i64> {
         let bits = self.dtype.bits();
         let signed = self.dtype.is_signed_int();
-        let bit = |at: usize| i64::from((self.bytes[at / 8] >> (at % 8)) & 1);
+        let bytes = self.bytes();
+        let bit = |at: usize| i64::from((bytes[at / 8] >> (at % 8)) & 1);
         (0..self.len())
             .map(|i| {
                 let v = (0..bits).fold(0i64, |v, b| v | (bit(i * bits + b) << b));
@@ -244,6 +374,39 @@ impl Data {
             .collect()
     }
 }
+
+impl PartialEq for Data {
+    /// The same type, shape and bytes, made or not.
+    fn eq(&self, other: &Data) -> bool {
+        if self.dtype != other.dtype || self.shape != other.shape {
+            return false;
+        }
+        match (&self.storage, &other.storage) {
+            (Storage::Made(a), Storage::Made(b)) => a == b,
+            _ if self.address() == other.address() => true,
+            _ => {
+                let mut at = 0;
+                let width = self.dtype.bits() / 8;
+                let mut piece = Vec::new();
+                // An error says that a piece differs, and ends the comparison.
+                let same = self.for_each_piece(&mut |a| {
+                    for a in a.chunks(PIECE) {
+                        piece.resize(a.len(), 0);
+                        other.read_at(at / width, &mut piece);
+                        at += a.len();
+                        if a != piece {
+                            return Err(io::ErrorKind::InvalidData.into());
+                        }
+                    }
+                    Ok(())
+                });
+                same.is_ok()
+            }
+        }
+    }
+}
+
+impl Eq for Data {}
 
 impl fmt::Debug for Data {
     /// Type, shape and at most eight elements.

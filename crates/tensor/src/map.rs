@@ -23,14 +23,20 @@ pub fn map_file(path: &Path) -> io::Result<Bytes> {
         let what = "is a pipe or a device, and only regular files can be mapped; write it to a file first";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
     }
-    let file = File::open(path)?;
-    let meta = file.metadata()?;
-    if meta.len() == 0 {
+    map_open(&File::open(path)?)
+}
+
+/// Maps an open file for reading, as [`map_file`] does; the file need not have a name any more.
+///
+/// # Errors
+/// Whatever mapping the file reports.
+pub fn map_open(file: &File) -> io::Result<Bytes> {
+    if file.metadata()?.len() == 0 {
         return Ok(Bytes::new());
     }
     #[allow(unsafe_code, reason = "memory maps are unsafe because another process may change the file")]
     // SAFETY: the mapping is read-only and private to this process's view; see the function's contract on truncation.
-    let map = unsafe { memmap2::Mmap::map(&file)? };
+    let map = unsafe { memmap2::Mmap::map(file)? };
     Ok(Bytes::from_owner(map))
 }
 

@@ -37,8 +37,8 @@ fn contiguous_weights_are_slices_of_the_file() {
     let file = bytes::Bytes::from(common::bytes("weights"));
     let p = read_bytes(file.clone()).unwrap();
     let inside = |b: &[u8]| file.as_ptr_range().contains(&b.as_ptr());
-    assert!(inside(p.weights["tail"].to_contiguous().unwrap().bytes()));
-    assert!(!inside(p.weights["transposed"].to_contiguous().unwrap().bytes()));
+    assert!(inside(&p.weights["tail"].to_contiguous().unwrap().bytes()));
+    assert!(!inside(&p.weights["transposed"].to_contiguous().unwrap().bytes()));
     assert_eq!(p.weights["tail"].bytes.as_ptr(), p.weights["whole"].bytes.as_ptr());
 }
 

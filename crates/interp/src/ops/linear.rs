@@ -4,7 +4,7 @@ use coremill_mil::{Const, OpKind};
 use coremill_tensor::{DType, Data, f16};
 use gemm::{Parallelism, gemm};
 
-use super::{Family, movement, one};
+use super::{Family, one};
 use crate::EvalError;
 use crate::args::Args;
 
@@ -50,7 +50,7 @@ fn oriented(d: &Data, transposed: bool) -> Result<Data, EvalError> {
     }
     let mut perm: Vec<usize> = (0..rank).collect();
     perm.swap(rank - 1, rank - 2);
-    movement::transpose(d, &perm)
+    d.permuted(&perm).ok_or_else(|| EvalError::Unsupported(format!("turning elements of {}", d.dtype())))
 }
 
 /// `c = a * b` for row-major matrices of `m x k` and `k x n`.

@@ -1,6 +1,8 @@
 //! Elements moved, not computed on: the same code for every dtype of a width.
 
-use coremill_tensor::{DType, Data};
+use std::ops::Deref;
+
+use coremill_tensor::{Bytes, DType, Data};
 use ndarray::{ArrayViewD, Dimension, IxDyn};
 
 use crate::EvalError;
@@ -38,9 +40,31 @@ macro_rules! by_width {
 }
 pub(crate) use by_width;
 
-/// The elements as words, whatever their meaning.
-pub(crate) fn words<T: Word>(d: &Data) -> Vec<T> {
-    bytemuck::allocation::pod_collect_to_vec(d.bytes())
+/// The elements as words, whatever their meaning: shared, where they are aligned.
+pub(crate) struct Words<T> {
+    bytes: Bytes,
+    copied: Option<Vec<T>>,
+}
+
+impl<T: Word> Deref for Words<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        match &self.copied {
+            Some(words) => words,
+            None => bytemuck::cast_slice(&self.bytes),
+        }
+    }
+}
+
+/// The elements as words.
+pub(crate) fn words<T: Word>(d: &Data) -> Words<T> {
+    let bytes = d.bytes();
+    let copied = match bytemuck::try_cast_slice::<u8, T>(&bytes) {
+        Ok(_) => None,
+        Err(_) => Some(bytemuck::allocation::pod_collect_to_vec(&bytes)),
+    };
+    Words { bytes, copied }
 }
 
 /// A view of words under a shape.
@@ -57,16 +81,26 @@ pub(crate) fn gather<T: Word>(dtype: DType, v: &ArrayViewD<'_, T>) -> Result<Dat
 
 /// Data of `dtype` from words of its width.
 pub(crate) fn from_words<T: Word>(dtype: DType, shape: &[usize], words: Vec<T>) -> Result<Data, EvalError> {
-    let bytes: Vec<u8> = bytemuck::allocation::pod_collect_to_vec(&words);
-    Data::new(dtype, shape, bytes).map_err(|e| EvalError::bad(e.to_string()))
+    Data::from_words(dtype, shape, words).map_err(|e| EvalError::bad(e.to_string()))
 }
 
-/// The elements under another order of axes.
-pub(crate) fn transpose(d: &Data, perm: &[usize]) -> Result<Data, EvalError> {
-    by_width!(d.dtype(), T => {
-        let words = words::<T>(d);
-        gather(d.dtype(), &view(d.shape(), &words)?.permuted_axes(IxDyn(perm)))
-    })
+/// The elements of `d` from `begin` on, in this shape; shared where they lie side by side.
+pub(crate) fn part(d: &Data, begin: &[usize], shape: &[usize]) -> Result<Data, EvalError> {
+    let outside = || EvalError::bad("a part is outside the tensor");
+    let fits = |((b, n), extent): ((&usize, &usize), &usize)| b.checked_add(*n).is_some_and(|end| end <= *extent);
+    if begin.len() != d.rank() || shape.len() != d.rank() || !begin.iter().zip(shape).zip(d.shape()).all(fits) {
+        return Err(outside());
+    }
+    let strides = strides(d.shape());
+    let base = flat(begin, &strides);
+    // Behind the first axis of several elements, all must be taken.
+    let inner = shape.iter().position(|&n| n != 1).map_or(shape.len(), |at| at + 1);
+    if shape[inner..] == d.shape()[inner..]
+        && let Some(slab) = d.slab(base, shape)
+    {
+        return Ok(slab);
+    }
+    pick(d, shape, |index| Some(base + flat(index, &strides)))
 }
 
 /// Data of `shape` whose element at each index is the element of `d` at the flat position that `from` gives.

@@ -1,10 +1,9 @@
 //! Ops that put tensors together and take them apart, element by element as they are.
 
 use coremill_mil::{Const, OpKind, Type, infer};
-use coremill_tensor::Data;
 use ndarray::Axis;
 
-use super::movement::{by_width, flat, from_front, from_words, gather, pick, strides, view, words};
+use super::movement::{Words, by_width, from_front, from_words, gather, part, pick, strides, view, words};
 use super::{Family, one};
 use crate::EvalError;
 use crate::args::Args;
@@ -29,22 +28,11 @@ fn stack(args: &Args<'_, '_>) -> Results {
     let result = args.result()?;
     let axis = result.shape.axis(args.int("axis")?).ok_or_else(|| outside("axis"))?;
     by_width!(result.dtype, T => {
-        let all: Vec<Vec<T>> = parts.iter().map(|d| words(d)).collect();
+        let all: Vec<Words<T>> = parts.iter().map(|d| words(d)).collect();
         let views = parts.iter().zip(&all).map(|(d, w)| view(d.shape(), w)).collect::<Result<Vec<_>, _>>()?;
         let joined = ndarray::stack(Axis(axis), &views).map_err(|e| EvalError::bad(e.to_string()))?;
         one(gather(result.dtype, &joined.view())?)
     })
-}
-
-/// The elements of `x` from `begin` on, in this shape.
-fn part(x: &Data, begin: &[usize], shape: &[usize]) -> Result<Data, EvalError> {
-    let fits = begin.iter().zip(shape).zip(x.shape()).all(|((b, n), d)| b.checked_add(*n).is_some_and(|end| end <= *d));
-    if !fits || begin.len() != x.rank() || shape.len() != x.rank() {
-        return Err(outside("begin"));
-    }
-    let strides = strides(x.shape());
-    let base = flat(begin, &strides);
-    pick(x, shape, |index| Some(base + flat(index, &strides)))
 }
 
 /// The parts have the shapes that type inference gives, one behind the other along the axis.
@@ -113,7 +101,7 @@ fn band_part(args: &Args<'_, '_>) -> Results {
     let [.., rows, columns] = x.shape() else { return Err(EvalError::bad("`x` has fewer than two dimensions")) };
     let (rows, columns) = (*rows, *columns);
     by_width!(x.dtype(), T => {
-        let mut all = words::<T>(x);
+        let mut all = words::<T>(x).to_vec();
         for (i, w) in all.iter_mut().enumerate() {
             let (row, column) = ((i / columns % rows) as i64, (i % columns) as i64);
             let inside = (lower < 0 || row - column <= lower) && (upper < 0 || column - row <= upper);

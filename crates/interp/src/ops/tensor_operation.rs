@@ -4,7 +4,7 @@ use coremill_mil::{Const, OpKind};
 use coremill_tensor::{DType, Data, f16};
 use ndarray::{Axis, IxDyn};
 
-use super::movement::{by_width, gather, pick, strides, view, words};
+use super::movement::{Words, by_width, gather, pick, strides, view, words};
 use super::{Family, one};
 use crate::EvalError;
 use crate::args::Args;
@@ -30,7 +30,7 @@ fn concat(args: &Args<'_, '_>) -> Result<Vec<Const>, EvalError> {
     let result = args.result()?;
     let axis = result.shape.axis(args.int("axis")?).ok_or_else(|| EvalError::bad("`axis` is outside the rank"))?;
     by_width!(result.dtype, T => {
-        let all: Vec<Vec<T>> = parts.iter().map(|d| words(d)).collect();
+        let all: Vec<Words<T>> = parts.iter().map(|d| words(d)).collect();
         let views = parts.iter().zip(&all).map(|(d, w)| view(d.shape(), w)).collect::<Result<Vec<_>, _>>()?;
         let joined = ndarray::concatenate(Axis(axis), &views).map_err(|e| EvalError::bad(e.to_string()))?;
         one(gather(result.dtype, &joined.view())?)

@@ -1,6 +1,7 @@
 //! Ops that rearrange elements.
 
 use coremill_mil::{Const, OpKind};
+use coremill_tensor::Data;
 
 use super::{Family, movement, one};
 use crate::EvalError;
@@ -43,7 +44,8 @@ fn transpose(args: &Args<'_, '_>) -> Result<Vec<Const>, EvalError> {
     if perm.len() != x.rank() {
         return Err(EvalError::bad("`perm` does not name every axis"));
     }
-    one(movement::transpose(x, &perm)?)
+    let turned = x.permuted(&perm);
+    one(turned.ok_or_else(|| EvalError::Unsupported(format!("`transpose` of {}", x.dtype())))?)
 }
 
 /// `begin` to `end` by `stride` on each axis, counted from the back where negative. A mask stands for the whole
@@ -82,6 +84,10 @@ fn slice_by_index(args: &Args<'_, '_>) -> Result<Vec<Const>, EvalError> {
         axes.push((start, step, usize::try_from(count).unwrap_or(0)));
     }
     let full: Vec<usize> = axes.iter().map(|a| a.2).collect();
+    if axes.iter().all(|(_, step, _)| *step == 1) {
+        let begin: Vec<usize> = axes.iter().map(|a| usize::try_from(a.0).unwrap_or(0)).collect();
+        return kept(movement::part(x, &begin, &full)?, &squeeze);
+    }
     let strides = movement::strides(x.shape());
     let taken = movement::pick(x, &full, |index| {
         let place = |(i, (start, step, _)): (&usize, &(i64, i64, usize))| {
@@ -90,6 +96,11 @@ fn slice_by_index(args: &Args<'_, '_>) -> Result<Vec<Const>, EvalError> {
         let place: Vec<usize> = index.iter().zip(&axes).map(place).collect::<Option<_>>()?;
         place.iter().zip(x.shape()).all(|(i, n)| i < n).then(|| movement::flat(&place, &strides))
     })?;
-    let kept: Vec<usize> = full.iter().zip(&squeeze).filter(|(_, s)| **s == 0).map(|(n, _)| *n).collect();
+    kept(taken, &squeeze)
+}
+
+/// Without the axes that are squeezed.
+fn kept(taken: Data, squeeze: &[i64]) -> Result<Vec<Const>, EvalError> {
+    let kept: Vec<usize> = taken.shape().iter().zip(squeeze).filter(|(_, s)| **s == 0).map(|(n, _)| *n).collect();
     one(taken.reshaped(&kept).ok_or_else(|| EvalError::bad("`squeeze_mask` on an axis of several elements"))?)
 }

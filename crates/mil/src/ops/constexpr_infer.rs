@@ -133,8 +133,7 @@ pub(super) fn sparse_to_dense(args: &OpArgs<'_>) -> Inferred<Vec<Type>> {
 
 /// Number of bits that are set.
 fn ones(data: &Data) -> u64 {
-    let bytes: &[u8] = data.bytes();
-    bytes.iter().map(|b| u64::from(b.count_ones())).sum()
+    data.bytes().iter().map(|b| u64::from(b.count_ones())).sum()
 }
 
 /// Holds a bit mask to have as many ones as there are elements, where it is constant; its shape.

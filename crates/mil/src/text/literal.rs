@@ -135,6 +135,9 @@ fn nest(out: &mut String, shape: &[usize], len: usize, element: &mut dyn FnMut(&
 
 fn data(out: &mut String, d: &Data) {
     let shape = d.shape();
+    // For the types that have no Rust type of their own.
+    let by_byte = matches!(d.dtype(), DType::Bool | DType::Fp8E4M3 | DType::Fp8E5M2 | DType::Complex64);
+    let bytes = if by_byte { d.bytes() } else { Default::default() };
     macro_rules! each {
         ($t:ty, $show:expr) => {{
             let v = d.as_slice::<$t>().unwrap_or_default();
@@ -152,14 +155,14 @@ fn data(out: &mut String, d: &Data) {
         DType::Fp64 => each!(f64, |out, x: f64| float(out, x, x.to_bits(), 0x7ff8 << 48)),
         DType::UInt64 => each!(u64, |out, x: u64| put(out, format_args!("{x}"))),
         DType::Bool => nest(out, shape, d.len(), &mut |out, i| {
-            out.push_str(if d.bytes().get(i).is_some_and(|&b| b != 0) { "true" } else { "false" });
+            out.push_str(if bytes.get(i).is_some_and(|&b| b != 0) { "true" } else { "false" });
         }),
         DType::Fp8E4M3 | DType::Fp8E5M2 => nest(out, shape, d.len(), &mut |out, i| {
-            put(out, format_args!("{}", d.bytes().get(i).copied().unwrap_or(0)));
+            put(out, format_args!("{}", bytes.get(i).copied().unwrap_or(0)));
         }),
         DType::Complex64 => {
             let part = |at: usize| {
-                let b = d.bytes().get(at..at + 4).and_then(|b| b.try_into().ok()).unwrap_or_default();
+                let b = bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).unwrap_or_default();
                 f32::from_le_bytes(b)
             };
             nest(out, shape, d.len(), &mut |out, i| {

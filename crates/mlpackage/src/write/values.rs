@@ -55,7 +55,7 @@ impl Writer {
         use proto::Immediate as Imm;
         let kind = match c {
             Const::Tensor(d) => {
-                self.count_inline(d.bytes().len(), at)?;
+                self.count_inline(d.byte_len(), at)?;
                 Imm::Tensor(proto::TensorValue { value: Some(elements(d, at)?) })
             }
             Const::Strings(_, v) => {
@@ -132,6 +132,6 @@ fn elements(d: &Data, at: &At<'_>) -> Write<proto::Elements> {
             E::LongInts(proto::LongInts { values: v.iter().map(|&n| n as i64).collect() })
         }
         DType::String | DType::Complex64 => return Err(missing()),
-        _ => E::Bytes(proto::RawBytes { values: d.bytes().clone() }),
+        _ => E::Bytes(proto::RawBytes { values: d.bytes() }),
     })
 }

@@ -128,8 +128,7 @@ fn share(f: &mut Function, duplicate: OpId, first: OpId, cx: &mut PassContext) {
 fn key(d: &Data) -> u64 {
     let mut h = FxHasher::default();
     d.shape().hash(&mut h);
-    let bytes = d.dtype().byte_len(KEY_ELEMENTS).unwrap_or(usize::MAX).min(d.bytes().len());
-    d.bytes()[..bytes].hash(&mut h);
+    d.head(d.dtype().byte_len(KEY_ELEMENTS).unwrap_or(usize::MAX)).hash(&mut h);
     h.finish()
 }
 
@@ -138,7 +137,7 @@ fn same(a: &Data, b: &Data) -> bool {
     if a.dtype() != b.dtype() || a.shape() != b.shape() {
         return false;
     }
-    if a.bytes() == b.bytes() {
+    if a == b {
         return true;
     }
     let tolerance = match a.dtype() {

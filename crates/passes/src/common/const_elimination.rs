@@ -82,7 +82,7 @@ impl Rewrite for ConstElimination {
         if results.len() != outputs.len() || results.iter().any(|c| self.is_too_large(c)) {
             return None;
         }
-        let made = results.iter().filter_map(Const::as_data).map(|d| d.bytes().len()).fold(0, usize::saturating_add);
+        let made = results.iter().filter_map(Const::as_data).map(|d| d.byte_len()).fold(0, usize::saturating_add);
         let growth = made.saturating_sub(sources);
         if !self.admits(growth) {
             return None;
@@ -105,7 +105,7 @@ impl Rewrite for ConstElimination {
 /// Bytes of the constants that an op reads.
 fn operand_bytes(f: &Function, op: OpId) -> usize {
     let constants = f.op(op).operands().filter_map(|v| f.const_value(v)?.as_data());
-    constants.map(|d| d.bytes().len()).fold(0, usize::saturating_add)
+    constants.map(|d| d.byte_len()).fold(0, usize::saturating_add)
 }
 
 /// Bytes of a tensor whose extents are known.
